@@ -216,7 +216,7 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind(
             "rebalance_skips_channel",
             Component.WRITER,
-            "the round robin skips one channel after record `at`",
+            "the round robin skips one channel after record `at`; an adaptive writer skips the idlest channel",
             "distribution",
         ),
         FaultKind(

@@ -17,7 +17,7 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.graph.stream_graph import BufferDebloatSettings, Link, StreamGraph
+from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, Link, StreamGraph
 from flowsim.laws.law import Verdict
 from flowsim.testing import RandomJob, Schedule, random_jobs, run_job, schedules
 from flowsim.testing.runs import observe
@@ -38,6 +38,7 @@ def narrow_settings() -> st.SearchStrategy[dict[str, object]]:
             "buffer_timeout_ms": st.sampled_from([-1, 0, 100, 1]),
             "operator_chaining": st.booleans(),
             "exchange": st.sampled_from(["pipelined_bounded"] * 3 + ["pipelined", "blocking"]),
+            "adaptive_partitioner": st.sampled_from([None, None, AdaptivePartitionerSettings(2), True]),
             "buffer_debloat": st.sampled_from([None, None, BufferDebloatSettings(period_ms=1, minimum_bytes=1)]),
         }
     )

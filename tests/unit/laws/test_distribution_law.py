@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from flowsim.facts.kinds import ElementKind, Level, SegmentAction
+from flowsim.facts.kinds import ElementKind, Level, PoolKind, SegmentAction
 from flowsim.faults.catalogue import Fault
 from flowsim.graph.stream_graph import AdaptivePartitionerSettings, PartitionerSpec
 from flowsim.laws.channels.distribution import LAWS, targets_of
@@ -171,6 +171,37 @@ def test_damaged_adaptive_jobs_get_verdicts_of_oracle_for_any_slicing(name: str)
             assert (found.verdict.value, found.rows_examined, found.violations) == (
                 expected.verdict.value, expected.rows_examined, expected.violations,
             ), found.evidence  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("used", "in_queue", "compared", "idlest"),
+    [
+        ((2, 1, 1), (1, 9, 5), 3, 2),
+        ((1, 2, 1), (7, 1, 7), 3, 0),
+        ((3, 2, 2), (1, 4, 4), 3, 1),
+        ((1, 0, 0), (7, 0, 0), 2, 1),
+        ((1, 1, 1), (7, -8, 0), 3, 1),
+    ],
+    ids=["fewest bytes", "first of equals", "fewest segments", "first unused one", "a file of a blocking exchange"],
+)
+def test_adaptive_writer_must_select_idlest_of_compared_channels(
+    used: tuple[int, ...], in_queue: tuple[int, ...], compared: int, idlest: int
+) -> None:
+    """Each channel had one segment more, which was recycled."""
+    for selected in range(3):
+        facts = of_writer("REBALANCE adaptive(4)", [])
+        facts.level = Level.FULL
+        facts.add("pools", kind=PoolKind.OUTPUT)
+        for channel in range(3):
+            for action in [SegmentAction.HANDED_OUT] * (used[channel] + 1) + [SegmentAction.RECYCLED]:
+                facts.add("segments", action=action, subpartition=channel, step=-1)
+        for channel in range(compared):
+            facts.add("segments", action=SegmentAction.COMPARED, subpartition=channel, step=in_queue[channel])
+        facts.add("sent", channel=selected, kind=ElementKind.RECORD)
+        outcome = judge(facts)
+        assert outcome.violations == (selected != idlest), outcome.evidence
+        if selected != idlest:
+            assert outcome.evidence[0]["expected"] == idlest
 
 
 @pytest.mark.parametrize(

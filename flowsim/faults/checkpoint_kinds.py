@@ -87,3 +87,15 @@ CHECKPOINT_FAULTS: Final = (
         "in-flight-restored",
     ),
 )
+
+_OF_RESTORES: Final = frozenset(
+    {
+        "state_lost_at_restore",
+        "timer_lost_at_restore",
+        "source_skips_at_restore",
+        "new_data_before_restored",
+        "restored_into_another_channel",
+    }
+)
+FAULTS_OF_SNAPSHOTS: Final = frozenset(kind.name for kind in CHECKPOINT_FAULTS) - _OF_RESTORES
+"""The faults without effect in a job that takes no checkpoint; the others may break a job that starts from one."""

@@ -15,6 +15,8 @@ FaultPlace = Literal["fault", "operator", "subtask", "channel"]
 _SOURCE: Final = 2
 _TARGET: Final = 4
 """Columns of a row of table ``channels``."""
+_OF_A_CHANNEL: Final = frozenset({Component.CHANNEL, Component.READER})
+"""The components of which a task has one for each channel."""
 
 
 class FaultError(BadInput):
@@ -62,21 +64,20 @@ def _subtasks(fault: Fault, execution: ExecutionGraph) -> Sequence[Subtask]:
 
 
 def _check_channel(fault: Fault, execution: ExecutionGraph, subtasks: Sequence[Subtask]) -> None:
-    """Raises FaultError if no subtask with the fault has the channel."""
+    """Raises FaultError if the kind has no channel, or no subtask with the fault has this one."""
     if fault.channel is None:
         return
+    component = FAULT_KINDS[fault.fault].component
+    if component not in _OF_A_CHANNEL:
+        whole = "operator" if component is Component.OPERATOR else "task"
+        raise FaultError(fault, "channel", f"it breaks the whole {whole}, on every channel: leave out the channel")
     count = execution.channel_count
     if fault.channel >= count:
         there_are = f"expected {_numbers(count)}" if count else "the job has no channels"
         raise FaultError(fault, "channel", f"there is no channel {fault.channel}: {there_are}")
     ends = next(row for row in channel_rows(execution) if row[0] == fault.channel)
-    match FAULT_KINDS[fault.fault].component:
-        case Component.CHANNEL:
-            tasks = [ends[_TARGET]]
-        case Component.READER:
-            tasks = [ends[_SOURCE], ends[_TARGET]]
-        case _:
-            return  # a fault of a whole task or operator
+    # The receiver of a channel breaks its elements; both ends have a part in the rest.
+    tasks = [ends[_TARGET]] if component is Component.CHANNEL else [ends[_SOURCE], ends[_TARGET]]
     if not {subtask.id for subtask in subtasks}.intersection(tasks):
         names = [execution.subtasks[int(task)].name for task in tasks]
         raise FaultError(

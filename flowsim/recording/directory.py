@@ -62,6 +62,11 @@ def make_room(directory: Path) -> None:
         raise BadInput(f"{directory}: cannot be used for a recording: {error.strerror}") from None
 
 
+def is_of_recording(file: Path) -> bool:
+    """Returns True for the path of a file that a recording has or can have."""
+    return any((base / MANIFEST).is_file() and _is_ours(file.relative_to(base), file) for base in file.parents)
+
+
 def _is_ours(relative: Path, path: Path) -> bool:
     if path.is_symlink():
         return False

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from flowsim.cluster.run_actions import SnapshotAction
 from flowsim.cluster.task_failures import unknown_task_manager
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.faults.checkpoint_kinds import FAULTS_OF_SNAPSHOTS
 from flowsim.faults.fault_checks import FaultError, check_faults
 from flowsim.graph.edge_links import LinkError
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
@@ -90,6 +92,7 @@ def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
     execution = _execution_graph(graph, compiled.scenario, problems)
     if execution is not None:
         _check_task_managers(execution, model, problems)
+        _check_snapshots(graph, compiled, problems)
         _check_faults(execution, compiled, problems)
 
 
@@ -114,6 +117,22 @@ def _check_task_managers(execution: ExecutionGraph, model: ScenarioModel, proble
         lost = failure.lose_task_manager
         if lost is not None and (message := unknown_task_manager(lost.name, execution.placement)):
             problems.at(("failures", index, "lose_task_manager", "name"), message)
+
+
+def _check_snapshots(graph: StreamGraph, compiled: CompiledScenario, problems: Problems) -> None:
+    """Reports failures in a checkpoint, and faults of checkpoints, in a job that takes none."""
+    checkpointing = graph.settings.checkpointing
+    requests = any(isinstance(action, SnapshotAction) for action in compiled.actions)
+    if requests or (checkpointing is not None and checkpointing.is_enabled):
+        return
+    missing = "the job takes no checkpoint: set settings.checkpointing.interval, or request one with an action"
+    for index, failure in enumerate(compiled.scenario.model.failures):
+        for place in ("in_snapshot", "in_notification"):
+            if failure.fail_task is not None and getattr(failure.fail_task, place) is not None:
+                problems.at(("failures", index, "fail_task", place), missing)
+    for index, fault in enumerate(compiled.scenario.model.faults):
+        if fault.fault in FAULTS_OF_SNAPSHOTS:
+            problems.at(("faults", index, "fault"), missing)
 
 
 def _check_faults(execution: ExecutionGraph, compiled: CompiledScenario, problems: Problems) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.recording.written_file import check_replaceable
-from flowsim.scenario.run_directory import add_to_run
+from flowsim.scenario.run_directory import add_to_run, is_of_run
 
 _GZIP_LEVEL: Final = 6
 
@@ -22,8 +22,10 @@ def new_file(option: str, path: Path) -> Iterator[BufferedIOBase]:
     """Opens a temporary file beside ``path`` and renames it at the end; after an exception nothing remains.
 
     A file in the directory of a run belongs to the run: the next run there removes it. A file whose name ends with ``.gz``
-    is compressed. Raises BadInput, which names the option, if it cannot be written.
+    is compressed. Raises BadInput, which names the option, if it cannot be written, or is a file of the run itself.
     """
+    if is_of_run(path):
+        raise BadInput(f"{option}: {path}: only a run writes this file: give another one")
     aside = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

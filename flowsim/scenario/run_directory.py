@@ -11,7 +11,7 @@ from typing import Final
 
 from flowsim.checkpoints.storage.directory.manifest import MANIFEST, is_checkpoint, read_manifest
 from flowsim.errors import BadInput
-from flowsim.recording.directory import locked_room
+from flowsim.recording.directory import is_of_recording, locked_room
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
 from flowsim.recording.written_file import write_file
 
@@ -34,6 +34,23 @@ def is_reserved(folder: Path, out_dir: Path) -> bool:
         return False
     first = folder.relative_to(out_dir).parts[0].casefold()
     return first == RECORDING or _AT_TOP.fullmatch(first) is not None or _REPORT.fullmatch(first) is not None
+
+
+def is_of_run(file: Path) -> bool:
+    """Returns True for the path of a file that only a run writes: of its recording, sinks, checkpoints, or its lock."""
+    file = file.resolve()
+    if LOCK in map(str.casefold, file.parts) or is_of_recording(file):
+        return True
+    for base in file.parents:
+        content = _marker(base)
+        if content is None:
+            continue
+        relative = file.relative_to(base)
+        is_part = relative.parent in _paths(content, "sinks") and _PART.fullmatch(file.name) is not None
+        in_checkpoints = any(relative.is_relative_to(folder) for folder in _paths(content, "checkpoints"))
+        first = relative.parts[0].casefold()
+        return is_part or in_checkpoints or first == RECORDING or _AT_TOP.fullmatch(first) is not None
+    return False
 
 
 def add_to_run(file: Path) -> None:

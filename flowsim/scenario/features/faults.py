@@ -25,7 +25,8 @@ class FaultModel(Strict):
     )
     channel: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="Number of the only channel with the fault, as in the recording. Without it all channels have it.",
+        description="Number of the only channel with the fault, as in the recording. Without it all channels have it. "
+        "Faults of a whole task or operator have no channel.",
     )
     at: Annotated[int, Field(ge=0)] = Field(
         default=0, description="The element at which the fault happens, counted from 0."

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.errors import BadInput
+from flowsim.report.picture import find_browser
 from tests.unit.cli.conftest import Flowsim
 
 SCENARIO = """\
@@ -15,6 +17,8 @@ name: twice
 sources: {rows: {collection: {fields: {n: long}, rows: [[1], [2]]}}}
 sinks: {kept: {input: rows, csv: {}}}
 """
+PNG = "png"
+"""Draws a picture with a browser, which takes longer than the other commands and may be missing."""
 WRITERS = {
     "run": ["run", "job.yaml", "--out", "out", "--record", "full"],
     "report": ["report", "out"],
@@ -26,7 +30,16 @@ WRITERS = {
     "metrics": ["metrics", "out"],
     "trace": ["trace", "out"],
     "why": ["why", "out"],
+    PNG: ["report", "out", "--no-laws", "--png", "out/report.png"],
 }
+
+
+def skip_without_browser(*names: str) -> None:
+    if PNG in names:
+        try:
+            find_browser()
+        except BadInput as missing:
+            pytest.skip(str(missing))
 
 
 @pytest.fixture
@@ -38,6 +51,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("pair", list(permutations(WRITERS, 2)), ids="-".join)
 def test_pair_of_commands_works_twice_in_one_directory(pair: tuple[str, str], flowsim: Flowsim, job: Path) -> None:
+    skip_without_browser(*pair)
     assert flowsim(*WRITERS["run"]).code == 0
     for name in (*pair, *pair):
         called = flowsim(*WRITERS[name])
@@ -58,6 +72,34 @@ def test_run_removes_what_commands_wrote_and_nothing_else(flowsim: Flowsim, job:
     assert (called.code, "holds notes.txt, which no run of flowsim wrote" in called.err) == (2, True)
     assert (job / "out/report.html").exists()
     assert (job / "out/notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".flowsim.lock",
+        "run.json",
+        "recording/manifest.json",
+        "recording/new.html",
+        "sinks/kept/part-0.csv",
+        "sinks/kept/part-9.csv",
+        "ck/chk-1/manifest.json",
+        "new/.flowsim.lock",
+    ],
+)
+@pytest.mark.parametrize(
+    "option",
+    [("report", "--html"), ("export", "--perfetto"), ("export", "--speedscope"), ("validate", "--junit")],
+    ids=lambda option: option[1],
+)
+def test_file_of_the_run_is_not_replaced(flowsim: Flowsim, job: Path, option: tuple[str, str], path: str) -> None:
+    checkpointing = "settings={checkpointing: {interval: 10 ms, directory: ck}}"
+    assert flowsim(*WRITERS["run"], "--set", checkpointing).code == 0
+    before = {file: file.read_bytes() for file in (job / "out").rglob("*") if file.is_file()}
+    called = flowsim(option[0], "out", option[1], f"out/{path}")
+    refusal = f"{option[1]}: out/{path}: only a run writes this file: give another one"
+    assert (called.code, refusal in called.err) == (2, True), called.err
+    assert {file: file.read_bytes() for file in (job / "out").rglob("*") if file.is_file()} == before
 
 
 def test_listed_file_outside_the_directory_stays(flowsim: Flowsim, job: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import BadInput
-from flowsim.faults.catalogue import FAULT_KINDS, Fault
+from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault
 from flowsim.faults.fault_checks import check_faults
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.execution_graph import channel_rows, create_execution_graph
@@ -36,9 +36,14 @@ def test_unknown_subtasks_and_channels_are_refused(fault: Fault, message: str) -
 @pytest.mark.parametrize("kind", FAULT_KINDS)
 def test_every_kind_checks_its_subtask_and_channel(kind: str) -> None:
     execution = create_execution_graph(create_job_graph(fault_job()))
-    check_faults([Fault(kind, subtask=1), Fault(kind, channel=0)], execution)
+    check_faults([Fault(kind, subtask=1)], execution)
     with pytest.raises(BadInput, match="no subtask 9"):
         check_faults([Fault(kind, subtask=9)], execution)
+    if FAULT_KINDS[kind].component not in (Component.CHANNEL, Component.READER):
+        with pytest.raises(BadInput, match=r"it breaks the whole (task|operator), on every channel: leave out"):
+            check_faults([Fault(kind, channel=0)], execution)
+        return
+    check_faults([Fault(kind, channel=0)], execution)
     with pytest.raises(BadInput, match="no channel 10000"):
         check_faults([Fault(kind, channel=10_000)], execution)
 

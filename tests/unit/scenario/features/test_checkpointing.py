@@ -95,6 +95,7 @@ def test_actions_trigger_checkpoints_and_savepoints(tmp_path: Path) -> None:
 
 def test_failures_name_the_tasks_of_the_graph(tmp_path: Path) -> None:
     failures = (
+        "actions: [{checkpoint: {at: 1 s}}]\n"
         "failures: [{fail_task: {task: s, at_record: 7}}, {fail_task: {task: o, subtask: 0, in_snapshot: 2, attempt: 1}},\n"
         "  {lose_task_manager: {name: 'Source: s -> Sink: o (1)', at: 1 ms}}, {lose_job_manager: {at: 2 ms}}]\n"
     )

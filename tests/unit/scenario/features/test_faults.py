@@ -49,6 +49,47 @@ def test_unknown_part_is_refused_with_position_and_nothing_is_written(tmp_path: 
     assert list(tmp_path.iterdir()) == [path]
 
 
+NO_CHECKPOINT = "the job takes no checkpoint: set settings.checkpointing.interval, or request one with an action"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "faults: [{fault: stop_task, channel: 0}]",
+            ":6:38 faults[0].channel: it breaks the whole task, on every channel: leave out the channel",
+        ),
+        ("faults: [{fault: acknowledged_twice}]", f":6:18 faults[0].fault: {NO_CHECKPOINT}"),
+        (
+            "failures: [{fail_task: {task: m, in_snapshot: 1}}]",
+            f":6:47 failures[0].fail_task.in_snapshot: {NO_CHECKPOINT}",
+        ),
+        (
+            "failures: [{fail_task: {task: m, in_notification: 1}}]",
+            f":6:51 failures[0].fail_task.in_notification: {NO_CHECKPOINT}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("settings", ["", "settings: {checkpointing: {retained: 2}}\n"])
+def test_fault_without_effect_is_refused(tmp_path: Path, text: str, message: str, settings: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{JOB}{text}\n{settings}")
+    with pytest.raises(ScenarioError) as refused:
+        run_scenario(path, out=tmp_path / "out")
+    assert str(refused.value) == f"{path}{message}"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "also",
+    ["settings: {checkpointing: {interval: 10 ms}}", "actions: [{checkpoint: {at: 1 ms}}]"],
+)
+def test_failure_in_a_checkpoint_is_possible_with_checkpoints(tmp_path: Path, also: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{JOB}failures: [{{fail_task: {{task: m, in_snapshot: 1}}}}]\n{also}\n")
+    compile_scenario(load_scenario(path), out_dir=tmp_path / "out")
+
+
 def test_fault_of_the_caller_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     path, out = tmp_path / "s.yaml", tmp_path / "out"
     path.write_text(JOB)

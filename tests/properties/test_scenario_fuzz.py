@@ -87,11 +87,11 @@ operators:
   both: {input: [rows, told], partition: rebalance, map: {add: {m: "max(n, 3) ** 2", s: "f'{word}!'"}}}
   some: {input: both, filter: "m > 3 and timestamp < 100"}
   each: {input: drawn, flat_map: {each: "split(w, 'a')", into: part, keep: [n]}}
-  sums: {input: some, key_by: [word, s], reduce: {n: sum}}
+  sums: {input: some, key_by: [word, s], reduce: {n: sum}, state_ttl: {ttl: 1 s, cleanup_incrementally: {cleanup_size: 2}}}
   windows:
     input: both
     key_by: {k: word + 'x'}
-    window: {tumbling: 10 s, offset: 1 s, allowed_lateness: 1 s, late_output: late}
+    window: {tumbling: 10 s, offset: 1 s, allowed_lateness: 1 s, late_output: late, trigger: {any_of: [event_time, {count: 3}]}}
     aggregate: {rows: count(), mean: avg(n), end: last(s)}
   asked:
     input: some
@@ -109,6 +109,7 @@ operators:
   named:
     input: rows
     chaining: head
+    slot_sharing_group: names
     async:
       mode: ordered
       latency: {uniform: {low: 0, high: 5 ms}}
@@ -125,7 +126,7 @@ sinks:
   d: {input: each, print: {}, parallelism: 3, cost: 5 us}
   e: {input: [asked], collect: {}}
   f: {input: named, collect: {}}
-faults: [{fault: drop_element, operator: windows, subtask: 0, channel: 1, at: 3}]
+faults: [{fault: drop_element, operator: windows, subtask: 0, channel: 14, at: 3}]
 expect: {job: stopped, rows: {a: 5}, laws: {channel-fifo: violated}}
 """
 SCHEMA = RecordSchema(("a", "b", "c"), (FieldType.LONG, FieldType.STRING, FieldType.ANY))

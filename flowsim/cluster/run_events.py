@@ -54,11 +54,10 @@ class RunEvents:
         """Schedules all events; ``end`` ends the job."""
         self._started_ns = scheduler.now_ns
         for action in self._events.actions:
-            scheduler.call_at_ns(
-                self._started_ns + action.at_ns, self._doing(action, deployment, master, scheduler, end)
-            )
+            doing = self._doing(action, deployment, master, scheduler, end)
+            scheduler.call_at_ns(self._started_ns + action.at_ns, doing, origin=self)
         for at_ns, fail in self._timed_failures(master):
-            scheduler.call_at_ns(self._started_ns + at_ns, fail)
+            scheduler.call_at_ns(self._started_ns + at_ns, fail, origin=object())
 
     def prepare(self, task: StreamTask, master: JobMaster) -> None:
         """Lets the batches of a task end before each event."""

@@ -73,7 +73,7 @@ class AlignedTask:
         """Forwards a report when the cost of its batch has passed."""
 
         def send(watermark: int) -> None:
-            scheduler.call_at_ns(self._task.clock.now_ns, lambda: receive(watermark))
+            scheduler.call_at_ns(self._task.clock.now_ns, lambda: receive(watermark), origin=self)
 
         if self._operator.alignment is not None:
             self._operator.alignment.report = send
@@ -155,7 +155,9 @@ class SourceCoordinator:
 
     def _schedule(self) -> None:
         self._next_ns += self._params.update_interval_ms * NS_PER_MS
-        self._timer = self._scheduler.call_at_ns(self._next_ns, self._on_interval, daemon_while_not=self._has_news)
+        self._timer = self._scheduler.call_at_ns(
+            self._next_ns, self._on_interval, daemon_while_not=self._has_news, origin=self
+        )
 
     def receiver(self, subtask: int) -> Callable[[int], None]:
         """Returns the receiver of a subtask's reports."""

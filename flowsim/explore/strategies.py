@@ -26,7 +26,7 @@ class Strategy(Protocol):
 
 
 class RandomSchedules:
-    """Chooses the next actor and the cost of work at random, uniformly, by the seed."""
+    """Chooses the next actor, the next event of one time, and the cost of work at random, by the seed."""
 
     name = "random"
     choices = None

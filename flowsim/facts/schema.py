@@ -198,9 +198,9 @@ TASK_TIMES = Table(
      Column("records_out", "q", "user records written to the network")),
 )  # fmt: skip
 CHOICES = Table(
-    "choices", Level.ELEMENTS, "one choice of the scheduling policy among ready actors",
+    "choices", Level.ELEMENTS, "one choice of the scheduling policy among ready actors, or among events of one time",
     (Column("step", "q", "number of the choice, from 0"), Column("choice", "i", "index chosen"),
-     Column("ready", "i", "number of ready actors")),
+     Column("ready", "i", "number of options: ready actors, or events and a turn before them")),
 )  # fmt: skip
 BUFFERS = Table(
     "buffers", Level.FULL, "a step of a buffer or event in its channel",

@@ -9,7 +9,7 @@ from asyncio import Future, Task
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import Context
 from itertools import count
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, TypeVarTuple, Unpack
 from weakref import ReferenceType, ref
 
 from flowsim.errors import VirtualClockRefusal
@@ -69,12 +69,15 @@ class RefusingLoop(asyncio.AbstractEventLoop):
 
 
 _T = TypeVar("_T")
+_Ts = TypeVarTuple("_Ts")
 
 ExceptionHandler = Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object]
 
 
 class AsyncioServices(RefusingLoop):
     """The base class of the virtual loop. It does not depend on addresses, so it is the same in every process."""
+
+    now_ns: int
 
     def __init__(self) -> None:
         self._tasks = count()
@@ -108,6 +111,30 @@ class AsyncioServices(RefusingLoop):
 
     def get_task_factory(self) -> Any:
         return self._task_factory
+
+    # Timers: seconds outside, nanoseconds inside.
+
+    def time(self) -> float:
+        return self.now_ns / 1e9
+
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[[Unpack[_Ts]], object],
+        *args: *_Ts,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        return self._call_at(self.now_ns + round(delay * 1e9), callback, args, context)
+
+    def call_at(
+        self, when: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        return self._call_at(round(when * 1e9), callback, args, context)
+
+    def _call_at(
+        self, when_ns: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
+    ) -> asyncio.TimerHandle:
+        raise NotImplementedError
 
     def get_debug(self) -> bool:
         return self._debug

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Hashable
 from contextvars import Context
 from typing import Any, Protocol, TypeVar
 
@@ -46,7 +46,7 @@ class TimerOwner(Protocol):
 class VirtualTimer(asyncio.TimerHandle):
     """A callback at a virtual time; a daemon does not keep a run alive while ``daemon_while_not`` returns False."""
 
-    __slots__ = ("callback", "context", "arguments", "when_ns", "daemon_while_not", "owner", "propagates")
+    __slots__ = ("callback", "context", "arguments", "when_ns", "daemon_while_not", "origin", "owner", "propagates")
 
     def __init__(
         self,
@@ -62,6 +62,7 @@ class VirtualTimer(asyncio.TimerHandle):
         self.context = context
         self.owner = owner
         self.daemon_while_not: Callable[[], bool] | None = None
+        self.origin: Hashable = None
         self.propagates = False
         self._cancelled = False
         self._scheduled = True

@@ -1,4 +1,4 @@
-"""Chooses the ready actor that runs next: the only choice in a run on the virtual clock (architecture decision D4)."""
+"""Chooses what runs next: the only choices in a run on the virtual clock (architecture decision D4)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,32 @@ from flowsim.errors import BadInput
 from flowsim.sim.rng import RandomStreams
 
 ChoiceRecorder = Callable[[int, int, int], None]
-"""Called as ``(step, index, ready_count)`` for every choice between two or more ready actors.
+"""Called as ``(step, index, ready_count)`` for every choice between two or more ready actors, or due events.
 
-``step`` counts these choices from 0. If only one actor is ready, the policy is not called and nothing is recorded.
+``step`` counts these choices from 0. If there is only one, the policy is not called and nothing is recorded.
 """
 
 
 class SchedulingPolicy(Protocol):
-    """Chooses among ready actors and scales the cost of their work."""
+    """Chooses among ready actors and among events, and scales the cost of the actors' work."""
 
     @property
     def name(self) -> str:
         """The name of the policy on the command line."""
 
+    @property
+    def chooses_events(self) -> bool:
+        """True if the policy chooses the order of events of one time that Flink leaves open; else order of creation."""
+
     def choose(self, ready: Sequence[int]) -> int:
         """Returns the index of the actor to run, among two or more actors in the order in which they became ready."""
+
+    def choose_event(self, options: int) -> int:
+        """Returns the index of the due event that runs next, among two or more in order of creation.
+
+        Only the first event of each origin (``Scheduler.call_at_ns``) is among them. If an actor is ready, the last option
+        is its turn. Called only if the policy chooses events.
+        """
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
         """Returns the scaled cost of a batch of ``actor``, whose nominal cost is ``cost_ns``."""
@@ -34,12 +45,16 @@ class SchedulingPolicy(Protocol):
 
 
 class FifoPolicy:
-    """The first actor that became ready runs first, at the nominal cost."""
+    """The first actor that became ready runs first, at the nominal cost; events of one time in order of creation."""
 
     __slots__ = ()
     name = "fifo"
+    chooses_events = False
 
     def choose(self, ready: Sequence[int]) -> int:
+        return 0
+
+    def choose_event(self, options: int) -> int:
         return 0
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
@@ -50,7 +65,7 @@ class FifoPolicy:
 
 
 class SeededRandomPolicy:
-    """Chooses uniformly at random, and scales each batch's cost by a uniform random factor.
+    """Chooses uniformly at random, also among events, and scales each batch's cost by a uniform random factor.
 
     Without the factor a policy could only break ties within one nanosecond. Each actor has its own random stream for
     factors, so they do not depend on the order in which actors run.
@@ -58,6 +73,7 @@ class SeededRandomPolicy:
 
     __slots__ = ("_choices", "_cost_factor", "_costs", "_streams")
     name = "random"
+    chooses_events = True
 
     def __init__(self, streams: RandomStreams, cost_factor: tuple[float, float] = (0.0, 2.0)) -> None:
         low, high = cost_factor
@@ -70,6 +86,9 @@ class SeededRandomPolicy:
 
     def choose(self, ready: Sequence[int]) -> int:
         return int(self._choices.random() * len(ready))
+
+    def choose_event(self, options: int) -> int:
+        return int(self._choices.random() * options)
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
         stream = self._costs.get(actor)
@@ -85,7 +104,8 @@ class SeededRandomPolicy:
 class ScriptedPolicy:
     """Repeats a list of recorded choices, then continues first in, first out.
 
-    ``costs`` scales the costs: it is the policy of the recorded run with the same seed.
+    ``costs`` scales the costs: it is the policy of the recorded run with the same seed. It also decides whether the
+    choices contain those of events.
     """
 
     __slots__ = ("_choices", "_costs", "_next")
@@ -96,13 +116,23 @@ class ScriptedPolicy:
         self._costs: SchedulingPolicy = FifoPolicy() if costs is None else costs
         self._next = 0
 
+    @property
+    def chooses_events(self) -> bool:
+        return self._costs.chooses_events
+
     def choose(self, ready: Sequence[int]) -> int:
+        return self._recorded(len(ready), "ready actors")
+
+    def choose_event(self, options: int) -> int:
+        return self._recorded(options, "due events")
+
+    def _recorded(self, count: int, what: str) -> int:
         if self._next >= len(self._choices):
             return 0
         step, index = self._next, self._choices[self._next]
-        if not 0 <= index < len(ready):
+        if not 0 <= index < count:
             raise BadInput(
-                f"choice {step}: expected an index below {len(ready)}, the number of ready actors, got {index}: "
+                f"choice {step}: expected an index below {count}, the number of {what}, got {index}: "
                 "these choices were recorded from another scenario, seed or version"
             )
         self._next += 1

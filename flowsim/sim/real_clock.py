@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Hashable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -65,6 +65,7 @@ class RealClock:
     """
 
     is_virtual = False
+    has_due_events = False
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop
@@ -80,7 +81,12 @@ class RealClock:
         return self._offset_ns + time.monotonic_ns()
 
     def call_at_ns(
-        self, when_ns: int, callback: Callable[[], None], *, daemon_while_not: Callable[[], bool] | None = None
+        self,
+        when_ns: int,
+        callback: Callable[[], None],
+        *,
+        daemon_while_not: Callable[[], bool] | None = None,
+        origin: Hashable = None,
     ) -> RealTimer:
         return RealTimer(self, when_ns, callback)
 

@@ -6,7 +6,7 @@ nanoseconds, always above 0 (rule 0.5); ``call_at_ns`` is not asyncio's ``call_a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Protocol
 
 
@@ -28,10 +28,23 @@ class Scheduler(Protocol):
     def is_virtual(self) -> bool:
         """True if waiting takes no real time."""
 
+    @property
+    def has_due_events(self) -> bool:
+        """True if events of the present time have not run yet, because the policy gave an actor its turn before them."""
+
     def call_at_ns(
-        self, when_ns: int, callback: Callable[[], None], *, daemon_while_not: Callable[[], bool] | None = None
+        self,
+        when_ns: int,
+        callback: Callable[[], None],
+        *,
+        daemon_while_not: Callable[[], bool] | None = None,
+        origin: Hashable = None,
     ) -> Timer:
         """Runs ``callback`` at ``when_ns`` (at once if that has passed), before any actor's turn at that time.
+
+        ``origin`` stands for the thread whose event this is in Flink. Events of one origin run in order of their time and
+        creation. A policy may choose the order of events of different origins at one time, and turns between them. None:
+        no thread's event, it only lets an actor continue or observes the job; it runs before the events of its time.
 
         With ``daemon_while_not`` the timer keeps the run alive only while that returns True; the function must have no
         side effects. An error raised by ``callback`` ends the run.

@@ -7,13 +7,15 @@ import heapq
 import threading
 from asyncio import Future, events
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Hashable
 from contextvars import Context, copy_context
 from itertools import count, islice, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
-from flowsim.errors import Deadlock, FlowsimError, InvariantViolation, VirtualClockRefusal
+from flowsim.errors import Deadlock, FlowsimError, VirtualClockRefusal
 from flowsim.sim.asyncio_services import AsyncioServices
+from flowsim.sim.choices import Choices
+from flowsim.sim.due_events import DueEvents
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
 
@@ -44,7 +46,8 @@ class VirtualTimeLoop(AsyncioServices):
 
     One round runs all queued callbacks, first in, first out, until the queue is empty. Then it runs the due timers in
     order of creation, then one turn of one ready actor, which the policy chooses. If no actor is ready, the clock jumps
-    to the next timer. If only daemon timers without pending effects are left, the run is quiescent.
+    to the next timer. If only daemon timers without pending effects are left, the run is quiescent. If the policy
+    chooses events, only one of the due timers with an origin runs in a round, or a ready actor before them.
 
     Invariants: ``now_ns`` never decreases; an actor is in at most one of ``_parked`` and ``_ready_futures``;
     ``_ready_actors`` lists the keys of ``_ready_futures``; ``_pending`` counts the timers in the heap that are neither
@@ -76,7 +79,6 @@ class VirtualTimeLoop(AsyncioServices):
         self.on_until = on_until
         self.on_quiescent = on_quiescent
         """Called when nothing can run; must raise an error, stop the loop or make something ready."""
-        self.on_choice = on_choice
         self.on_max_steps = on_max_steps
         """Called once when ``max_steps`` callbacks and rounds have run; tasks that it leaves running continue."""
         self._steps = None if max_steps is None else repeat(None, max_steps)
@@ -84,13 +86,13 @@ class VirtualTimeLoop(AsyncioServices):
         self._ready: deque[VirtualHandle | VirtualTimer] = deque()
         self._timers: list[tuple[int, int, VirtualTimer]] = []
         self._timer_numbers = count()
-        self._pending = 0
-        self._cancelled_timers = 0
+        self._choices = Choices(self.policy, on_choice)
+        self._due_events = DueEvents()
+        self._pending = self._cancelled_timers = 0
         self._parked: dict[int, Future[None]] = {}
         self._ready_futures: dict[int, Future[None]] = {}
         self._ready_actors: list[int] = []
         self._woken: set[int] = set()
-        self._choices = 0
         self._context = copy_context()
         self._closed = False
         self._thread: int | None = None
@@ -100,10 +102,16 @@ class VirtualTimeLoop(AsyncioServices):
     # Scheduler: time, timers and the turns of actors.
 
     def call_at_ns(
-        self, when_ns: int, callback: Callable[[], None], *, daemon_while_not: Callable[[], bool] | None = None
+        self,
+        when_ns: int,
+        callback: Callable[[], None],
+        *,
+        daemon_while_not: Callable[[], bool] | None = None,
+        origin: Hashable = None,
     ) -> VirtualTimer:
         timer = VirtualTimer(max(when_ns, self.now_ns), callback, (), self._context, self)
         timer.daemon_while_not = daemon_while_not
+        timer.origin = origin
         timer.propagates = True
         self._push(timer)
         return timer
@@ -135,6 +143,10 @@ class VirtualTimeLoop(AsyncioServices):
         if self._ready_futures.pop(actor, None) is not None:
             self._ready_actors.remove(actor)
             self._woken.add(actor)
+
+    @property
+    def has_due_events(self) -> bool:
+        return bool(self._due_events.origins)
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
         return self.policy.scale_cost_ns(actor, cost_ns)
@@ -195,7 +207,7 @@ class VirtualTimeLoop(AsyncioServices):
     def _next_round(self) -> None:
         """Queues the next callbacks when no callback is queued."""
         timers = self._timers
-        if timers and timers[0][0] <= self.now_ns:
+        if self._due_events.origins or (timers and timers[0][0] <= self.now_ns):
             self._queue_due_timers()
         elif self._ready_actors:
             self._give_turn()
@@ -217,21 +229,25 @@ class VirtualTimeLoop(AsyncioServices):
                 continue
             if timer.daemon_while_not is None:
                 self._pending -= 1
-            self._ready.append(timer)
+            if self.policy.chooses_events and timer.origin is not None:
+                self._due_events.add(timer)
+            else:
+                self._ready.append(timer)
+        if not self._ready and self._due_events.origins:
+            self._queue_chosen_event()
+
+    def _queue_chosen_event(self) -> None:
+        """Queues the event that the policy chooses, or gives a turn: an actor may run before an event of the same time."""
+        origins = len(self._due_events.origins)
+        index = self._choices.event(origins + bool(self._ready_actors))
+        if index < origins:
+            self._ready.append(self._due_events.take(index))
+        else:
+            self._give_turn()
 
     def _give_turn(self) -> None:
         actors = self._ready_actors
-        ready_count = len(actors)
-        if ready_count == 1:
-            actor = actors.pop()
-        else:
-            index = self.policy.choose(actors)
-            if not 0 <= index < ready_count:
-                raise InvariantViolation(f"policy {self.policy.name} chose actor {index} of {ready_count}")
-            if self.on_choice is not None:
-                self.on_choice(self._choices, index, ready_count)
-            self._choices += 1
-            actor = actors.pop(index)
+        actor = actors.pop(0 if len(actors) == 1 else self._choices.actor(actors))
         future = self._ready_futures.pop(actor)
         if not future.done():
             future.set_result(None)
@@ -312,6 +328,7 @@ class VirtualTimeLoop(AsyncioServices):
         self._closed = True
         self._ready.clear()
         self._timers.clear()
+        self._due_events.clear()
         self._ready_actors.clear()
         # Dropping a parked future ends its coroutine, which may call back to remove its park.
         for futures in (self._parked, self._ready_futures):
@@ -322,10 +339,7 @@ class VirtualTimeLoop(AsyncioServices):
         if self._closed:
             raise RuntimeError("Event loop is closed")
 
-    # asyncio's timers and callbacks: seconds in, nanoseconds inside.
-
-    def time(self) -> float:
-        return self.now_ns / 1e9
+    # asyncio's timers and callbacks.
 
     def call_soon(
         self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
@@ -344,26 +358,13 @@ class VirtualTimeLoop(AsyncioServices):
             raise VirtualClockRefusal("call_soon_threadsafe", "threads would make the run depend on the machine")
         return self.call_soon(callback, *args, context=context)
 
-    def call_later(
-        self,
-        delay: float,
-        callback: Callable[[Unpack[_Ts]], object],
-        *args: *_Ts,
-        context: Context | None = None,
-    ) -> VirtualTimer:
-        return self._call_at(self.now_ns + round(delay * 1e9), callback, args, context)
-
-    def call_at(
-        self, when: float, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
-    ) -> VirtualTimer:
-        return self._call_at(round(when * 1e9), callback, args, context)
-
     def _call_at(
         self, when_ns: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
     ) -> VirtualTimer:
         self._check_closed()
-        own_context = copy_context() if context is None else context
-        timer = VirtualTimer(max(when_ns, self.now_ns), callback, args, own_context, self)
+        context = copy_context() if context is None else context
+        timer = VirtualTimer(max(when_ns, self.now_ns), callback, args, context, self)
+        timer.origin = object()  # asyncio does not define the order of timers of one time.
         self._push(timer)
         return timer
 

@@ -103,7 +103,8 @@ class TaskAsyncCalls:
         self._is_closed = False
 
     def after(self, delay_ns: int, answer: Callable[[], None]) -> Timer:
-        return self._timers.call_at_ns(self._timers.clock.now_ns + delay_ns, lambda: self._take(answer))
+        due_ns = self._timers.clock.now_ns + delay_ns
+        return self._timers.call_at_ns(due_ns, lambda: self._take(answer), origin=object())
 
     def run(self, call: Coroutine[Any, Any, object], answer: _Answer, check: _Check | None = None) -> _Call:
         number = self._numbers
@@ -116,7 +117,8 @@ class TaskAsyncCalls:
                 self._take(lambda: answer(*outcome))
 
         running = self._running[number] = _Call(call, check, on_end)
-        running.start_timer = self._timers.call_at_ns(self._timers.clock.now_ns, running.start)
+        # The task itself starts its calls, in their order.
+        running.start_timer = self._timers.call_at_ns(self._timers.clock.now_ns, running.start, origin=self)
         return running
 
     def on_loop(self, answer: Callable[[], None], operator: str, value: object) -> None:

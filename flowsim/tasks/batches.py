@@ -97,6 +97,8 @@ class Batches:
         longest_ns = self._budget.records * (record_ns or 1) if self._budget.records > 1 else 0
         if self._budget.longest_ns is not None:
             longest_ns = min(longest_ns, self._budget.longest_ns)
+        if self._scheduler.has_due_events:
+            longest_ns = 0  # The mail of an event that is due waits for one element at most, as in Flink.
         self._timers.begin_batch(start_ns, longest_ns)
         self._outbox.sealed = True
 

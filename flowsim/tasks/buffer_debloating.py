@@ -37,7 +37,8 @@ class BufferDebloating:
     def start(self) -> None:
         """Starts the timer; as every processing-time timer, it fires one millisecond after the period (rule 9.10)."""
         now_ns = max(self._timers.clock.now_ns, self._timers.scheduler.now_ns)
-        self._timers.call_at_ns(now_ns + self._period_ns + NS_PER_MS, self._on_timer, lambda: False)
+        due_ns = now_ns + self._period_ns + NS_PER_MS
+        self._timers.call_at_ns(due_ns, self._on_timer, lambda: False, origin=self._timers.system_thread)
 
     def _on_timer(self) -> None:
         if self._executor.mailbox.state is MailboxState.OPEN and not self._has_ended():

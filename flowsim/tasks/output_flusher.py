@@ -38,7 +38,7 @@ class OutputFlusher:
             self._armed = True
             now_ns = self._timers.clock.now_ns
             intervals = (now_ns - self._started_ns) // self._interval_ns + 1
-            self._timers.call_at_ns(self._started_ns + intervals * self._interval_ns, self._on_timer)
+            self._timers.call_at_ns(self._started_ns + intervals * self._interval_ns, self._on_timer, origin=self)
 
     def _on_timer(self) -> None:
         self._armed = False

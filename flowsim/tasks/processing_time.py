@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Final
 
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.sim.scheduler import Scheduler, Timer
@@ -26,26 +27,34 @@ def processing_time_delay_ms(timestamp_ms: int, now_ms: int) -> int:
 class TaskTimers:
     """The due times of one task's timers; a batch of the task ends at the next due time (D4).
 
-    ``batch_limit_ns`` is the latest end of the running batch.
+    ``batch_limit_ns`` is the latest end of the running batch. ``user_thread`` and ``system_thread`` are the origins of
+    the task's timers: in Flink its timer service for operators and the one for the system have a thread each.
     """
 
-    __slots__ = ("scheduler", "clock", "batch_limit_ns", "_due")
+    __slots__ = ("scheduler", "clock", "batch_limit_ns", "user_thread", "system_thread", "_due")
 
     def __init__(self, scheduler: Scheduler, clock: TaskClock) -> None:
         self.scheduler = scheduler
         self.clock = clock
         self.batch_limit_ns = 0
+        self.user_thread: Final = object()
+        self.system_thread: Final = object()
         self._due: list[int] = []
 
     def call_at_ns(
-        self, when_ns: int, callback: Callable[[], None], daemon_while_not: Callable[[], bool] | None = None
+        self,
+        when_ns: int,
+        callback: Callable[[], None],
+        daemon_while_not: Callable[[], bool] | None = None,
+        *,
+        origin: Hashable = None,
     ) -> Timer:
         heapq.heappush(self._due, when_ns)
         # A timer registered inside the batch also ends it.
         clock = self.clock
         self.batch_limit_ns = min(self.batch_limit_ns, when_ns)
         clock.batch_end_ns = min(clock.batch_end_ns, when_ns)
-        return self.scheduler.call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not)
+        return self.scheduler.call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not, origin=origin)
 
     def end_batch_at(self, when_ns: int) -> None:
         """Ends batches before the time of an external event; called before the task starts."""
@@ -92,7 +101,10 @@ class OperatorProcessingTimeService:
         now_ms = now_ns // NS_PER_MS
         delay_ms = processing_time_delay_ms(timestamp_ms, now_ms)
         wait = None if daemon_while_not is None else self._unless_quiesced(daemon_while_not)
-        return self._timers.call_at_ns(now_ns + delay_ms * NS_PER_MS, self._fire(timestamp_ms, callback), wait)
+        due_ns = now_ns + delay_ms * NS_PER_MS
+        return self._timers.call_at_ns(
+            due_ns, self._fire(timestamp_ms, callback), wait, origin=self._timers.user_thread
+        )
 
     def schedule_with_fixed_delay(
         self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
@@ -107,7 +119,10 @@ class OperatorProcessingTimeService:
             intervals = (self._timers.clock.now_ns - start_ns) // delay_ns + 1
             due_ns = start_ns + intervals * delay_ns
             self._timers.call_at_ns(
-                due_ns, self._fire(due_ns // NS_PER_MS, run), self._unless_quiesced(daemon_while_not)
+                due_ns,
+                self._fire(due_ns // NS_PER_MS, run),
+                self._unless_quiesced(daemon_while_not),
+                origin=self._timers.user_thread,
             )
 
         def run(timestamp_ms: int) -> None:

@@ -141,7 +141,7 @@ class Failover:
         for subtask in result.tasks_to_restart:
             self._tasks.cancel_task(subtask)
         when_ns = self._scheduler.now_ns + result.restart_delay_ms * NS_PER_MS
-        self._scheduler.call_at_ns(when_ns, self._due(pending))
+        self._scheduler.call_at_ns(when_ns, self._due(pending), origin=self)
 
     def _due(self, pending: _PendingRestart) -> Callable[[], None]:
         def on_due() -> None:

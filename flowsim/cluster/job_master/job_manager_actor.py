@@ -41,7 +41,9 @@ class JobManagerActor:
     def schedule(self, action: Action, delay_ms: int) -> Timer:
         """Runs the action in a turn of its own after the delay."""
         when_ns = self._scheduler.now_ns + delay_ms * NS_PER_MS
-        return self._scheduler.call_at_ns(when_ns, lambda: self.execute(action), daemon_while_not=self._must_progress)
+        return self._scheduler.call_at_ns(
+            when_ns, lambda: self.execute(action), daemon_while_not=self._must_progress, origin=self
+        )
 
     @property
     def now_ns(self) -> int:

@@ -6,7 +6,7 @@ Replaces the TCP connection below Flink's connection manager.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Hashable, Iterable, Set
 from typing import Final, Protocol
 
 from flowsim.quantities import count_text
@@ -26,7 +26,7 @@ class TimerService(Protocol):
     @property
     def now_ns(self) -> int: ...
 
-    def call_at_ns(self, when_ns: int, callback: Callable[[], None]) -> Timer: ...
+    def call_at_ns(self, when_ns: int, callback: Callable[[], None], *, origin: Hashable = None) -> Timer: ...
 
 
 class Message:
@@ -112,8 +112,8 @@ class Wire:
         left_ns = self._service.now_ns + busy_ns
         if message.occupies_wire and busy_ns > 0:
             self._occupying = message
-            self._service.call_at_ns(left_ns, self._on_written)
-        self._timers.append(self._service.call_at_ns(left_ns + self._latency_ns, self._on_arrival))
+            self._service.call_at_ns(left_ns, self._on_written, origin=self)
+        self._timers.append(self._service.call_at_ns(left_ns + self._latency_ns, self._on_arrival, origin=self))
         if message.occupies_wire and busy_ns == 0:
             message.on_written()
 

@@ -64,7 +64,7 @@ class AsyncOperations:
     def _schedule(self, operation: AsyncOperation) -> None:
         self._free_at_ns = max(self._now_ns(), self._free_at_ns) + self._duration_ns(operation)
         self._queue.append(operation)
-        self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next))
+        self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next, origin=self))
 
     def _duration_ns(self, operation: AsyncOperation) -> int:
         if not isinstance(operation, AsyncCheckpointRunnable):

@@ -49,6 +49,7 @@ from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.inputs.network_input import StreamTaskNetworkInput
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.task_state import TaskState
 from flowsim.units import NS_PER_MS
 
@@ -58,6 +59,7 @@ class TaskWithCheckpoints(Protocol):
 
     name: str
     scheduler: Scheduler
+    timers: TaskTimers
     clock: TaskClock
     outbox: Outbox
     chain: OperatorChain
@@ -175,7 +177,8 @@ class MailTimers:
             with suppress(MailboxClosedException):
                 self._executor.execute(callback, "timer of a checkpoint")
 
-        return self._task.scheduler.call_at_ns(self._task.clock.now_ns + delay_ms * NS_PER_MS, fire)
+        due_ns = self._task.clock.now_ns + delay_ms * NS_PER_MS
+        return self._task.scheduler.call_at_ns(due_ns, fire, origin=self._task.timers.system_thread)
 
 
 class PublishedGateway:

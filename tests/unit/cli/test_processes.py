@@ -57,6 +57,27 @@ sinks:
   late: {input: hourly.late, csv: {}}
 """
 
+ONE_TIME = """\
+flowsim: 1
+name: one-time
+settings: {record: full, seed: 4, policy: random, cost: 0 s}
+sources:
+  asks: {collection: {fields: {n: long}, rows: [[1], [2], [3], [4]]}}
+operators:
+  asked:
+    input: asks
+    async:
+      mode: unordered
+      timeout: 9 ms
+      latency: 10 ms
+      silent: {when: n == 2}
+      on_timeout: {add: {answer: "0"}}
+      add: {answer: n * 10}
+sinks:
+  all: {input: asked, csv: {}}
+"""
+"""The timeout of the silent call and the answers of the others are due at one time."""
+
 IN_FIRST_EPOCH = 75_000
 """Lines of output after which the first 2^16 facts of a table must have been written."""
 
@@ -197,12 +218,13 @@ def test_killed_run_leaves_readable_recording_with_status_running(tmp_path: Path
     assert Recording.open(tmp_path / "o").status is RunStatus.STOPPED
 
 
-def test_equal_runs_write_equal_bytes_under_any_hash_seed(tmp_path: Path) -> None:
-    (tmp_path / "windows.yaml").write_text(WINDOWS)
+@pytest.mark.parametrize("scenario", [WINDOWS, ONE_TIME], ids=["windows", "events of one time"])
+def test_equal_runs_write_equal_bytes_under_any_hash_seed(scenario: str, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(scenario)
     digests = []
     for hash_seed in ("1", "2"):
         run = subprocess.run(
-            command("run", "windows.yaml", "--out", hash_seed, "--json"),
+            command("run", "job.yaml", "--out", hash_seed, "--json"),
             cwd=tmp_path, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True,
         )  # fmt: skip
         document = json.loads(run.stdout)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 from flowsim.errors import Deadlock, InvariantViolation
-from flowsim.sim.policy import FifoPolicy, ScriptedPolicy, SeededRandomPolicy
+from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy, ScriptedPolicy, SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.virtual_time_loop import START_NS, Livelock, UntilReached, VirtualTimeLoop
 
@@ -153,13 +154,102 @@ def test_recorded_choices_replay_random_run() -> None:
     fifo.close()
 
 
+class EventsOfThreeOrigins:
+    """Due at one time: two events of origin a, one of b, one without origin, and an actor that is ready."""
+
+    def __init__(self, policy: SchedulingPolicy, on_choice: ChoiceRecorder | None = None) -> None:
+        self.log: list[str] = []
+        loop = self.loop = VirtualTimeLoop(policy, on_choice=on_choice)
+        loop.run_until_complete(self.main())
+        loop.close()
+
+    async def main(self) -> None:
+        loop, log = self.loop, self.log
+        when_ns = loop.now_ns + 5
+        for event, origin in (("a1", "a"), ("b", "b"), ("a2", "a")):
+            loop.call_at_ns(when_ns, partial(log.append, event), origin=origin)
+        loop.call_at_ns(when_ns, lambda: loop.wake(0))
+        loop.call_at_ns(when_ns, lambda: loop.call_soon(log.append, "callback"))
+        await loop.park(0)
+        log.append("turn")
+        await asyncio.sleep(1)
+
+
+def test_random_policy_chooses_among_events_of_origins_and_turns() -> None:
+    """4! orders, of which the fixed order of a1 and a2 leaves half."""
+    logs = [EventsOfThreeOrigins(SeededRandomPolicy(RandomStreams(seed))).log for seed in range(200)]
+    assert len({tuple(log) for log in logs}) == 12
+    for log in logs:
+        assert log[0] == "callback"
+        assert log.index("a1") < log.index("a2")
+        assert sorted(log[1:]) == ["a1", "a2", "b", "turn"]
+
+
+def test_events_run_in_order_of_creation_before_turns_unless_the_policy_chooses() -> None:
+    choices: list[tuple[int, int, int]] = []
+    for policy in (FifoPolicy(), ScriptedPolicy([1, 1])):
+        log = EventsOfThreeOrigins(policy, lambda *choice: choices.append(choice)).log
+        assert log == ["a1", "b", "a2", "callback", "turn"]
+    assert choices == []
+
+
+def test_choices_of_events_are_recorded_and_replay() -> None:
+    for seed in range(20):
+        choices: list[tuple[int, int, int]] = []
+        random = SeededRandomPolicy(RandomStreams(seed))
+        log = EventsOfThreeOrigins(random, lambda *choice: choices.append(choice)).log  # noqa: B023
+        assert [step for step, _, _ in choices] == list(range(len(choices)))
+        assert choices[0][2] == 3
+        replay = ScriptedPolicy([index for _, index, _ in choices], SeededRandomPolicy(RandomStreams(seed)))
+        assert EventsOfThreeOrigins(replay).log == log
+
+
+def test_events_are_due_while_a_turn_is_given_before_them() -> None:
+    """A batch that begins then ends after one element, so that the event's mail waits no longer."""
+    seen: list[tuple[bool, bool]] = []
+    for seed in range(20):
+        loop = VirtualTimeLoop(SeededRandomPolicy(RandomStreams(seed)))
+        log: list[str] = []
+
+        async def main(loop: VirtualTimeLoop, log: list[str]) -> None:
+            loop.call_at_ns(loop.now_ns + 5, partial(log.append, "event"), origin="a")
+            loop.call_at_ns(loop.now_ns + 5, lambda: loop.wake(0))
+            await loop.park(0)
+            seen.append((log == [], loop.has_due_events))
+            await asyncio.sleep(1)
+
+        loop.run_until_complete(main(loop, log))
+        loop.close()
+    assert set(seen) == {(True, True), (False, False)}
+
+
+def test_timers_of_asyncio_have_no_order_at_one_time_under_the_random_policy() -> None:
+    def order(policy: SchedulingPolicy) -> list[int]:
+        log: list[int] = []
+
+        async def main() -> None:
+            async def sleeper(number: int) -> None:
+                await asyncio.sleep(1)
+                log.append(number)
+
+            await asyncio.gather(*(sleeper(number) for number in range(3)))
+
+        loop = VirtualTimeLoop(policy)
+        loop.run_until_complete(main())
+        loop.close()
+        return log
+
+    assert order(FifoPolicy()) == [0, 1, 2]
+    assert len({tuple(order(SeededRandomPolicy(RandomStreams(seed)))) for seed in range(60)}) == 6
+
+
 def test_policy_choice_out_of_range_is_refused() -> None:
     class Broken(FifoPolicy):
         def choose(self, ready: object) -> int:
             return -1
 
     loop = VirtualTimeLoop(Broken())
-    with pytest.raises(InvariantViolation, match="policy fifo chose actor -1 of 2"):
+    with pytest.raises(InvariantViolation, match="policy fifo chose -1 of 2"):
         run_actors(loop, actors=2, turns=1)
     loop.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import FrameType
 
 import pytest
@@ -52,7 +52,7 @@ class Timers:
     def __init__(self) -> None:
         self.due: list[Callable[[], None]] = []
 
-    def call_at_ns(self, when_ns: int, callback: Callable[[], None]) -> Timer:
+    def call_at_ns(self, when_ns: int, callback: Callable[[], None], *, origin: Hashable = None) -> Timer:
         self.due.append(callback)
         return Timer()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ class Clock:
         self._timers: list[tuple[int, int, ClockTimer]] = []
         self._count = 0
 
-    def call_at_ns(self, when_ns: int, callback: Callable[[], None]) -> ClockTimer:
+    def call_at_ns(self, when_ns: int, callback: Callable[[], None], *, origin: Hashable = None) -> ClockTimer:
         timer = ClockTimer(callback)
         heapq.heappush(self._timers, (when_ns, self._count, timer))
         self._count += 1

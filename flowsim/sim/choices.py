@@ -1,0 +1,35 @@
+"""The choices of a run: what the policy chooses, checked and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowsim.errors import InvariantViolation
+from flowsim.sim.policy import ChoiceRecorder, SchedulingPolicy
+
+
+class Choices:
+    """Numbers the choices of one run from 0."""
+
+    __slots__ = ("_policy", "_on_choice", "_number")
+
+    def __init__(self, policy: SchedulingPolicy, on_choice: ChoiceRecorder | None) -> None:
+        self._policy = policy
+        self._on_choice = on_choice
+        self._number = 0
+
+    def actor(self, ready: Sequence[int]) -> int:
+        """Returns the index of the actor that runs next, among two or more."""
+        return self._checked(self._policy.choose(ready), len(ready))
+
+    def event(self, options: int) -> int:
+        """Returns the index of the event that runs next; the only option is no choice."""
+        return 0 if options == 1 else self._checked(self._policy.choose_event(options), options)
+
+    def _checked(self, index: int, options: int) -> int:
+        if not 0 <= index < options:
+            raise InvariantViolation(f"policy {self._policy.name} chose {index} of {options}")
+        if self._on_choice is not None:
+            self._on_choice(self._number, index, options)
+        self._number += 1
+        return index

@@ -120,6 +120,16 @@ class SuppressRestarts(FlowsimError):
     """A failure, or the cause of one, after which the job must not restart. Flink: SuppressRestartsException."""
 
 
+def reason_text(operator: str | None, record: str | None, cause: str) -> str:
+    """Describes the cause of a failure, with the operator and the record if they are known.
+
+    >>> reason_text("sums", "(0,)", "ZeroDivisionError: division by zero")
+    'operator sums, record (0,): ZeroDivisionError: division by zero'
+    """
+    where = ", ".join(f"{what} {name}" for what, name in (("operator", operator), ("record", record)) if name)
+    return f"{where}: {cause}" if where else cause
+
+
 class JobFailed(FlowsimError):
     """The job failed because a task failed.
 

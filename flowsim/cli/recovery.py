@@ -11,6 +11,7 @@ from flowsim.cli.tables import show_text
 from flowsim.cluster.job_execution import HandledFailure, JobExecutionResult
 from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.run_actions import StopWithSavepoint, TriggerSavepoint
+from flowsim.errors import reason_text
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
 
@@ -72,6 +73,7 @@ def _show_requested(console: Console, one: RequestedSnapshot) -> None:
 
 def _show_failure(console: Console, failure: HandledFailure) -> None:
     what = "the job" if failure.task is None else failure.task
+    reason = reason_text(failure.operator, failure.record, failure.error)
     delay = duration_text(failure.restart_delay_ms * NS_PER_MS)
     if failure.restarted:
         after = f"restarted {count_text(len(failure.restarted), 'task')} after {delay}"
@@ -79,7 +81,7 @@ def _show_failure(console: Console, failure: HandledFailure) -> None:
         after = f"the job ended before {count_text(len(failure.pending), 'task')} could restart, {delay} later"
     else:
         after = "no restart"
-    show_text(console, f"failure   {duration_text(failure.time_ns)}: {what}: {failure.error}: {after}")
+    show_text(console, f"failure   {duration_text(failure.time_ns)}: {what}: {reason}: {after}")
 
 
 def _what(one: RequestedSnapshot) -> str:

@@ -121,6 +121,17 @@ class ScriptedSource:
         return ScriptReader(self.scripts, self.gap_ms, dynamic=self.assignment == "dynamic")
 
 
+class BadEntry(BadInput):
+    """An entry that its script cannot have. ``key``: the part of the entry that is wrong."""
+
+    def __init__(self, subtask: int, index: int, key: str, reason: str) -> None:
+        super().__init__(f"scripted source: subtask {subtask}, entry {index}: {reason}")
+        self.subtask = subtask
+        self.index = index
+        self.key = key
+        self.reason = reason
+
+
 def _script(subtask: int, script: Sequence[Entry]) -> tuple[Entry, ...]:
     if isinstance(script, Entry) or not isinstance(script, Iterable):
         raise TypeError(f"scripted source: subtask {subtask}: expected a list of entries, got {script!r:.100}")
@@ -136,29 +147,34 @@ def _check_entries(subtask: int, script: Sequence[object]) -> None:
                 f"sleep(...) or end(), got {entry!r:.100} of type {type(entry).__name__}{hint}"
             )
         if isinstance(entry, WatermarkEntry) or (isinstance(entry, RecordEntry) and entry.timestamp is not None):
-            checked_timestamp(entry.timestamp, f"scripted source: subtask {subtask}, entry {index}: timestamp")
+            try:
+                checked_timestamp(entry.timestamp, "timestamp")
+            except BadInput as error:
+                key = "watermark" if isinstance(entry, WatermarkEntry) else "timestamp"
+                raise BadEntry(subtask, index, key, str(error)) from None
 
 
 def _check_steps(subtask: int, script: Sequence[Entry]) -> None:
-    last = FREE
+    last, before = FREE, 0
     for index, entry in enumerate(script):
         if entry.step < FREE:
-            raise BadInput(f"scripted source: subtask {subtask}, entry {index}: expected step >= -1, got {entry.step}")
+            raise BadEntry(subtask, index, "step", f"expected step >= -1, got {entry.step}")
         if entry.step != FREE:
             if entry.step <= last:
-                raise BadInput(
-                    f"scripted source: subtask {subtask}, entry {index}: step {entry.step} does not follow step {last}"
+                expected = (
+                    f"expected a step of at least {last + 1}, because entry {before} of the subtask has step {last}"
                 )
-            last = entry.step
+                raise BadEntry(subtask, index, "step", f"{expected}, got {entry.step}")
+            last, before = entry.step, index
 
 
 def _as_split(index: int, script: Sequence[Entry]) -> tuple[Entry, ...]:
     """Returns the script as the split ``str(index)``, up to its end."""
     split = str(index)
     entries: list[Entry] = []
-    for entry in script:
+    for at, entry in enumerate(script):
         if split_of(entry) is not None:
-            raise BadInput(f"scripted source: script {index}: each script is a split: its entries cannot name splits")
+            raise BadEntry(index, at, "split", "each script is a split: its entries cannot name splits")
         if isinstance(entry, EndEntry):
             return (*entries, replace(entry, split=split))
         entries.append(entry if isinstance(entry, SleepEntry) else replace(entry, split=split))
@@ -170,6 +186,6 @@ def _check_splits(subtask: int, script: Sequence[Entry]) -> None:
     for index, entry in enumerate(script):
         split = split_of(entry)
         if split in ended:
-            raise BadInput(f"scripted source: subtask {subtask}, entry {index}: split {split!r} has already ended")
+            raise BadEntry(subtask, index, "split", f"split {split!r} has already ended")
         if split is not None and isinstance(entry, EndEntry):
             ended.add(split)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.named_pipe import file_bytes
 from flowsim.quantities import count_text
 from flowsim.recording.written_file import write_file
 
@@ -62,7 +63,7 @@ class Workplace:
         """Reads the progress. Raises BadInput if the file is damaged."""
         path = self.folder / PROGRESS_FILE
         try:
-            stored = json.loads(path.read_bytes())
+            stored = json.loads(file_bytes(path))
             return Progress(**{name: type(default)(stored[name]) for name, default in asdict(Progress()).items()})
         except (FileNotFoundError, NotADirectoryError):
             return Progress()

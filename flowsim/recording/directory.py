@@ -9,6 +9,7 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.schema import TABLES
+from flowsim.named_pipe import file_bytes
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
 from flowsim.recording.epoch_marker import EPOCHS
 from flowsim.recording.graph_file import GRAPH
@@ -89,7 +90,7 @@ def _looks_recorded(directory: Path, found: list[Path]) -> bool:
     if all(name.startswith(".") for name in files):
         return True
     try:
-        return "format_version" in json.loads((directory / MANIFEST).read_bytes())
+        return "format_version" in json.loads(file_bytes(directory / MANIFEST))
     except (OSError, ValueError, TypeError):
         return False
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from flowsim.errors import ScenarioError, did_you_mean
 from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.named_pipe import open_file
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.messages import report
 from flowsim.scenario.yaml.overrides import apply_overrides
@@ -54,7 +55,7 @@ def read_text(path: str | Path, limits: Limits = DEFAULT_LIMITS) -> str:
     """Returns the text of a file up to the size limit of scenarios. Raises ScenarioError."""
     file = Path(path)
     try:
-        with file.open("rb") as opened:
+        with open_file(file) as opened:
             raw = opened.read(limits.scenario_bytes + 1)
     except FileNotFoundError:
         raise ScenarioError(_missing(file)) from None

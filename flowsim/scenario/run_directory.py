@@ -11,6 +11,7 @@ from typing import Final
 
 from flowsim.checkpoints.storage.directory.manifest import MANIFEST, is_checkpoint, read_manifest
 from flowsim.errors import BadInput
+from flowsim.named_pipe import file_bytes
 from flowsim.recording.directory import is_of_recording, locked_room
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
 from flowsim.recording.written_file import write_file
@@ -73,7 +74,7 @@ def add_to_run(file: Path) -> None:
 def _marker(directory: Path) -> dict[str, object] | None:
     """Returns the content of ``run.json``; None if the directory is not that of a run."""
     try:
-        content = json.loads((directory / RUN_FILE).read_bytes())
+        content = json.loads(file_bytes(directory / RUN_FILE))
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) and content.get(_KEY) == 1 else None

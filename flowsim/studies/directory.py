@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.named_pipe import file_bytes
 from flowsim.recording.written_file import write_file
 from flowsim.studies.run import remove_run
 
@@ -83,6 +84,6 @@ class StudyDirectory:
 
     def _is_ours(self) -> bool:
         try:
-            return bool(json.loads((self.path / JSON_FILE).read_bytes())[KEY] == 1)
+            return bool(json.loads(file_bytes(self.path / JSON_FILE))[KEY] == 1)
         except (OSError, ValueError, TypeError, KeyError):
             return False

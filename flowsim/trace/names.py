@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from flowsim.errors import BadInput, printable_line
+from flowsim.errors import BadInput, printable_line, reason_text
 from flowsim.trace.record_values import RecordValues
 
 if TYPE_CHECKING:
@@ -62,10 +62,7 @@ class Names:
         found = self.reasons.get(failure)
         if found is None:
             return ""
-        operator = "" if found.operator is None else f"operator {found.operator}"
-        record = "" if found.record is None else f"record {found.record}"
-        where = ", ".join(part for part in (operator, record) if part)
-        return printable_line(f"{where}: {found.cause}" if where else found.cause)
+        return printable_line(reason_text(found.operator, found.record, found.cause))
 
     def task(self, task: int) -> str:
         row = self._tasks.get(task)

@@ -18,6 +18,7 @@ _NEEDED: Final = (
     "compiled_modules.py",
     "distribution.py",
     "errors.py",
+    "named_pipe.py",
     "quantities.py",
     "garbage_collection.py",
     "limits.py",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from flowsim.errors import BadInput
 from flowsim.facts.schema import FACT_TABLES, TABLES
 from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.named_pipe import file_bytes
 from flowsim.recording.reader import Recording
 from flowsim.validation.on_spark import spark_errors
 
@@ -41,7 +42,7 @@ class SqlLaw:
 def read_sql_law(path: Path) -> SqlLaw:
     """Reads the file; raises BadInput if it cannot be read, or uses no table of recordings."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = file_bytes(path).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"--law {path}: cannot be read: {error}") from None
     words = set(_WORD.findall(_COMMENT.sub(" ", text).lower()))

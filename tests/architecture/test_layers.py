@@ -21,6 +21,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.facts.table",
     "flowsim.garbage_collection",
     "flowsim.limits",
+    "flowsim.named_pipe",
     "flowsim.notebook_html",
     "flowsim.quantities",
     "flowsim.units",

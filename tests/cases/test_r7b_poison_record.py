@@ -54,9 +54,9 @@ def interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, 
 def test_summary_after_an_interrupt_announces_no_restart_that_never_happened(interrupted: tuple[Path, str]) -> None:
     failures = [line for line in interrupted[1].splitlines() if line.startswith("failure ")]
     assert failures == [
-        f"failure   250 ms: {TASK}: {CAUSE}: restarted 1 task after 1.059 s",
-        f"failure   1.406 s: {TASK}: {CAUSE}: restarted 1 task after 1.384 s",
-        f"failure   2.887 s: {TASK}: {CAUSE}: the job ended before 1 task could restart, 2.058 s later",
+        f"failure   250 ms: {TASK}: {REASON}: restarted 1 task after 1.059 s",
+        f"failure   1.406 s: {TASK}: {REASON}: restarted 1 task after 1.384 s",
+        f"failure   2.887 s: {TASK}: {REASON}: the job ended before 1 task could restart, 2.058 s later",
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, TextIO
 
 from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
+from flowsim.named_pipe import descriptor_of, open_file
 
 _RATIO_FROM_BYTES: Final = 1 << 22
 _BLOCK_BYTES: Final = 1 << 20
@@ -92,7 +93,7 @@ class _RawBytes(_Bytes):
         self.bytes_read: int = 0
         self._block_bytes = block_bytes
         self._file = file
-        self._raw = io.FileIO(str(file.path), "rb")
+        self._raw = io.FileIO(str(file.path), "rb", opener=descriptor_of)
         file.check_size(self._raw.seek(0, io.SEEK_END), "a file")
         self._raw.seek(0)
         self._hash = None if file.is_hashed else hashlib.sha256()
@@ -153,7 +154,7 @@ class _Decompressed(_Bytes):
 
 def _lines_before_damage(path: Path) -> int:
     line = 1
-    with suppress(OSError), path.open("rb") as file:
+    with suppress(OSError), open_file(path) as file:
         member = zlib.decompressobj(wbits=31)
         while block := file.read(_GZIP_BLOCK_BYTES):
             while block:

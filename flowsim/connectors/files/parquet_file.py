@@ -18,6 +18,7 @@ from flowsim.connectors.files.csv_file import ARROW_TYPES
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, column_not_utf8, did_you_mean
 from flowsim.limits import to_raise
+from flowsim.named_pipe import open_file
 from flowsim.quantities import count_text
 
 BATCH_ROWS: Final = 8192
@@ -169,7 +170,7 @@ class ParquetFile:
     def _sizes(self) -> tuple[int, int]:
         """Returns the size of the file, and that of its footer as its last bytes state it."""
         try:
-            with self.file.path.open("rb") as opened:
+            with open_file(self.file.path) as opened:
                 size = opened.seek(0, io.SEEK_END)
                 opened.seek(max(0, size - 8))
                 return size, int.from_bytes(opened.read(4), "little")

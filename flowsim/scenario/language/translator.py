@@ -13,6 +13,7 @@ from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.quantities import count_text
 from flowsim.scenario.language.functions import FUNCTIONS, FunctionSpec
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.refused import REFUSED, attribute_refused
 from flowsim.scenario.language.terms import (
     INTEGER_ONLY,
     MAX_WEIGHT,
@@ -34,22 +35,6 @@ _NUMBER_OPERATORS: Final[dict[type[ast.operator], str]] = {
     ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
 }  # fmt: skip
 _COMPARISONS: Final = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)
-_REFUSED: Final[dict[type[ast.AST], str]] = {
-    ast.Attribute: "attribute access ('.') is not part of the language",
-    ast.Lambda: "lambda is not part of the language",
-    ast.NamedExpr: "assignment (':=') is not part of the language",
-    ast.ListComp: "comprehensions are not part of the language",
-    ast.SetComp: "comprehensions are not part of the language",
-    ast.DictComp: "comprehensions are not part of the language",
-    ast.GeneratorExp: "generators are not part of the language",
-    ast.Await: "await is not part of the language",
-    ast.Yield: "yield is not part of the language",
-    ast.YieldFrom: "yield is not part of the language",
-    ast.Starred: "'*' arguments are not part of the language",
-    ast.Slice: "slices are not part of the language, use substring(text, start, end)",
-    ast.Dict: "dict displays are not part of the language",
-    ast.Set: "set displays are not part of the language",
-}
 
 
 class ExpressionError(BadInput):
@@ -105,6 +90,8 @@ class Translator:
                 return self._name(node)
             case ast.Attribute(value=ast.Name()) if self.schema.is_of_two:
                 return self._field_of_one_side(node)
+            case ast.Attribute():
+                raise self._error(node, attribute_refused(node, self.schema))
             case ast.BinOp():
                 return self._binary(node)
             case ast.UnaryOp():
@@ -124,7 +111,7 @@ class Translator:
                 return self._function_call(node)
             case ast.JoinedStr():
                 return self._f_string(node)
-        raise self._error(node, _REFUSED.get(type(node), f"{type(node).__name__} is not part of the language"))
+        raise self._error(node, REFUSED.get(type(node), f"{type(node).__name__} is not part of the language"))
 
     def _error(self, node: ast.expr, message: str) -> ExpressionError:
         before = self.source.strip().encode()[: node.col_offset].decode(errors="ignore")
@@ -153,7 +140,9 @@ class Translator:
         if name in self.schema.names:
             return self._field(name)
         if self.schema.is_of_two:
-            raise self._error(node, f"unknown name {name!r}" + did_you_mean(name, self.schema.names))
+            is_side = name in ("left", "right")
+            hint = f": write {name}.FIELD" if is_side else did_you_mean(name, self.schema.names)
+            raise self._error(node, f"unknown name {name!r}{hint}")
         if name == "value":
             return Term(load("v"), FieldType.ANY)
         if name == "timestamp":
@@ -264,7 +253,7 @@ class Translator:
     def _subscript(self, node: ast.Subscript) -> Term:
         position = _literal_index(node.slice)
         if position is None:
-            reason = _REFUSED.get(type(node.slice), "an index is a literal integer or text")
+            reason = REFUSED.get(type(node.slice), "an index is a literal integer or text")
             raise self._error(node.slice, reason)
         whole = self.translate(node.value)
         self._check_item(node, whole, position)
@@ -317,7 +306,9 @@ class Translator:
 
     def _function_call(self, node: ast.Call) -> Term:
         if not isinstance(node.func, ast.Name):
-            raise self._error(node.func, _REFUSED.get(type(node.func), "only the built-in functions can be called"))
+            if isinstance(node.func, ast.Attribute):
+                raise self._error(node.func, attribute_refused(node.func, self.schema, called=True))
+            raise self._error(node.func, REFUSED.get(type(node.func), "only the built-in functions can be called"))
         name = self._spelled(node.func)
         spec = FUNCTIONS.get(name)
         if spec is None:

@@ -11,8 +11,9 @@ from flowsim.connectors import script
 from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.source import Source
 from flowsim.connectors.split_assignment import Assignment
+from flowsim.errors import BadInput
 from flowsim.quantities import count_text
-from flowsim.scenario.context import CompileContext, declared
+from flowsim.scenario.context import CompileContext, Failed, declared
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import DurationMs, FieldTypes, Int64, Name, Row, Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.positions import Path
@@ -112,9 +113,14 @@ def compile_script(
         [_entry(context, (*path, "subtasks", i, j), entry, schema) for j, entry in enumerate(entries)]
         for i, entries in enumerate(model.subtasks)
     ]
-    return context.attempt(
-        path, lambda: script.ScriptedSource(*scripts, gap_ms=model.gap, assignment=model.assignment)
-    ), schema
+    try:
+        source = script.ScriptedSource(*scripts, gap_ms=model.gap, assignment=model.assignment)
+    except script.BadEntry as error:
+        raise context.fail((*path, "subtasks", error.subtask, error.index, error.key), error.reason) from None
+    except BadInput as error:
+        context.problems.bad_input(path, error)
+        raise Failed from None
+    return source, schema
 
 
 def check_event_time_entries(context: CompileContext, path: Path, model: ScriptModel, *, legacy: bool) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -25,6 +25,7 @@ from ruamel.yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
+from ruamel.yaml.scanner import Scanner, ScannerError
 
 from flowsim.errors import ScenarioError, SourcePosition, printable_line
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
@@ -44,6 +45,7 @@ _OTHER_NUMBER: Final = re.compile(
 )
 _WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _MAX_NUMBER_CHARS: Final = 40
+_LINE_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _NOT_IN_YAML: Final = re.compile("[^\\t\\n\\r\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 
@@ -141,8 +143,7 @@ class _Reader:
         found = _NOT_IN_YAML.search(text)
         if found is None:
             return
-        line_start = text.rfind("\n", 0, found.start()) + 1
-        where = SourcePosition(self.file, text.count("\n", 0, found.start()) + 1, found.start() - line_start + 1)
+        where = _position_after(text[: found.start()], self.file)
         code = ord(found[0])
         raise ScenarioError(
             f'control character U+{code:04X}: remove it, or write it in a double-quoted text as "\\u{code:04X}"', where
@@ -239,9 +240,33 @@ class _Reader:
         return path
 
 
+class _Scanner(Scanner):
+    """The scanner of ruamel.yaml, which lets Python's error for the number of an escape pass, without a position."""
+
+    def scan_flow_scalar_non_spaces(self, double: Any, start_mark: Any) -> Any:
+        try:
+            return super().scan_flow_scalar_non_spaces(double, start_mark)
+        except (ValueError, OverflowError):
+            escape = f"\\U{self.reader.prefix(8)}"
+            raise ScannerError(
+                "while scanning a double-quoted scalar",
+                None,
+                f"the escape {escape} in this text is no character: the last one is \\U0010FFFF",
+                start_mark,
+            ) from None
+
+
 def _events(text: str) -> Iterator[Event]:
-    events: Iterator[Event] = YAML(typ="safe", pure=True).parse(text)
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Scanner = _Scanner
+    events: Iterator[Event] = yaml.parse(text)
     return events
+
+
+def _position_after(text: str, file: str) -> SourcePosition:
+    """Returns the position of the character after the beginning of a file. YAML's line breaks are also CR, NEL, LS, PS."""
+    lines = _LINE_BREAK.split(text)
+    return SourcePosition(file, len(lines), len(lines[-1].removeprefix("\ufeff" if len(lines) == 1 else "")) + 1)
 
 
 def _one_line(text: object) -> str:
@@ -287,7 +312,5 @@ def decode(raw: bytes, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = raw[: error.start]
-        column = error.start - (before.rfind(b"\n") + 1) + 1
-        where = SourcePosition(file, before.count(b"\n") + 1, column)
+        where = _position_after(raw[: error.start].decode("utf-8"), file)
         raise ScenarioError(f"expected UTF-8 text, got byte 0x{raw[error.start]:02x}", where) from None

@@ -69,7 +69,10 @@ def test_batch_ends_between_two_entries(subtask: Callable) -> None:
     ("make", "message"),
     [
         (lambda: ScriptedSource(), "expected one script per subtask, got none"),
-        (lambda: ScriptedSource([record(1, step=1), record(2, step=1)]), "entry 1: step 1 does not follow step 1"),
+        (
+            lambda: ScriptedSource([record(1, step=1), record(2, step=1)]),
+            "entry 1: expected a step of at least 2, because entry 0 of the subtask has step 1, got 1",
+        ),
         (lambda: ScriptedSource([], [idle(step=-2)]), "subtask 1, entry 0: expected step >= -1, got -2"),
         (lambda: ScriptedSource([], gap_ms=0), "expected gap_ms >= 1, got 0"),
         (lambda: sleep(-1), "sleep: expected 0 ms or more, got -1"),

@@ -147,7 +147,7 @@ def test_region_failover_gives_splits_after_checkpoint_back(tmp_path: Path) -> N
 
 
 def test_dynamic_scripts_name_no_splits_and_groups_are_fixed(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="script 1: each script is a split: its entries cannot name splits"):
+    with pytest.raises(BadInput, match="subtask 1, entry 0: each script is a split: its entries cannot name splits"):
         ScriptedSource([], [record(1, split="a")], assignment="dynamic")
     with pytest.raises(BadInput, match="assignment: expected fixed or dynamic, got 'free'"):
         ScriptedSource([], assignment="free")  # type: ignore[arg-type]

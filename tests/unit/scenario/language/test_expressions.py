@@ -227,6 +227,10 @@ def test_long_strings_and_tuples_fail_at_run_time() -> None:
         compile_expression("replace(origin, 'x', origin)", SCHEMA).function(("x" * 2000,))
 
 
+ATTRIBUTE = "attribute access ('.') is not part of the language"
+ONE_RECORD = ": this expression reads one record, whose fields have their names alone: write"
+
+
 @pytest.mark.parametrize(
     ("source", "offset", "words"),
     [
@@ -251,6 +255,22 @@ def test_long_strings_and_tuples_fail_at_run_time() -> None:
         ("value[9]", 0, "the record has 5 fields, no item 9"),
         ("delay[0]", 0, "cannot take item 0 out of long"),
         ("delay >", 7, "not an expression: invalid syntax"),
+        ("lower()", 0, "lower() takes 1 argument, got 0"),
+        (
+            "left.delay",
+            0,
+            f"{ATTRIBUTE}{ONE_RECORD} delay",
+        ),
+        ("right.dely", 0, f"{ATTRIBUTE}, and the record has no field 'dely' (did you mean 'delay'?)"),
+        (
+            "1 + value.delay",
+            4,
+            f"{ATTRIBUTE}{ONE_RECORD} delay",
+        ),
+        ("extra.id", 0, f"{ATTRIBUTE}: write extra['id'] for an item of a value"),
+        ("origin.lower()", 0, f"{ATTRIBUTE}: write lower(origin)"),
+        ("origin.format(1)", 0, f"{ATTRIBUTE}, and values have no methods"),
+        ("origin.__class__", 0, ATTRIBUTE),
     ],
 )
 def test_error_has_offset_and_nearest_name(source: str, offset: int, words: str) -> None:
@@ -282,3 +302,10 @@ def test_compiled_code_uses_only_generated_names() -> None:
     names = set(function.__code__.co_names)
     assert all(name.startswith("_") for name in names)
     assert names <= set(function.__globals__)
+
+
+@pytest.mark.parametrize(("source", "words"), [("left['delay']", "unknown name 'left': write left.FIELD")])
+def test_field_of_one_of_two_records_has_the_name_of_its_side(source: str, words: str) -> None:
+    with pytest.raises(ExpressionError) as refused:
+        compile_expression(source, SCHEMA.beside(SCHEMA))
+    assert refused.value.message == words

@@ -95,3 +95,42 @@ def test_entries_that_contradict_strategy_are_refused_at_their_place(
 ) -> None:
     text = JOB.replace("ENTRIES", f"[{{record: [10]}}, {entry}]").replace("EMIT", "every_record")
     assert refused(text.replace("    watermarks", f"{legacy}    watermarks"), tmp_path) == [problem]
+
+
+SCRIPT = """\
+flowsim: 1
+name: scripted
+sources:
+  rows:
+    script:
+      fields: {n: long}
+      subtasks:
+        - [{record: [1], step: 0}]
+        - [{record: [1], step: 0},
+           ENTRY]
+sinks:
+  out: {input: rows, collect: {}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (
+            "{record: [2], step: 0}",
+            (
+                "s.yaml:10:32 sources.rows.script.subtasks[1][1].step: expected a step of at least 1, because entry 0 of "
+                "the subtask has step 0, got 0"
+            ),
+        ),
+        (
+            "{end: true, split: a}, {record: [2], split: a}",
+            "s.yaml:10:56 sources.rows.script.subtasks[1][2].split: split 'a' has already ended",
+        ),
+    ],
+)
+def test_entry_that_its_script_cannot_have_is_named_at_its_place(entry: str, message: str, tmp_path: Path) -> None:
+    text = SCRIPT.replace(
+        "- - {record: [1], step: 0}\n          - ENTRY", "- [{record: [1], step: 0},\n" + " " * 11 + entry + "]"
+    )
+    assert message in refused(text, tmp_path)

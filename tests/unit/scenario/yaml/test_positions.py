@@ -127,3 +127,18 @@ def test_file_must_be_small_utf8_text() -> None:
 def test_path_text_joins_keys_and_indexes() -> None:
     assert path_text(("operators", "hourly", "rows", 3, "x")) == "operators.hourly.rows[3].x"
     assert path_text(()) == "the document"
+
+
+@pytest.mark.parametrize("escape", ["\\U00110000", "\\UFFFFFFFF", "text \\U80000000"])
+def test_escape_of_no_character_has_the_position_of_its_text(escape: str) -> None:
+    with pytest.raises(ScenarioError, match=r"s\.yaml:2:7 .* is no character: the last one is"):
+        read_document(f'flowsim: 1\nname: "{escape}"\nother: 2\n', "s.yaml")
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\x85", "\u2028", "\u2029"])
+def test_position_of_a_character_counts_every_line_break_of_yaml(line_break: str) -> None:
+    text = f"\ufeffflowsim: 1{line_break}name: é\x07{line_break}"
+    with pytest.raises(ScenarioError, match=r"s\.yaml:2:8 control character U\+0007"):
+        read_document(text, "s.yaml")
+    with pytest.raises(ScenarioError, match=r"s\.yaml:2:8 expected UTF-8 text, got byte 0xff"):
+        decode(text.replace("\x07", "?").encode().replace(b"?", b"\xff"), "s.yaml", DEFAULT_LIMITS)

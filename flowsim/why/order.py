@@ -174,12 +174,13 @@ def _apart(facts: RunFacts, a: Record, b: Record) -> list[Cause]:
             continue
         one, other = (", ".join(facts.task(task) for task in sorted(tasks)) for tasks in (of_a, of_b))
         channel = next(channel for channel in facts.graph.channels.values() if channel.target_task in of_a)
-        partitioner = facts.graph.edges[channel.edge].partitioner
+        edge = facts.graph.edges[channel.edge]
         text = (
-            f"{_upper(str(a))} went to {one} and {b} to {other} (partitioner: {partitioner}). Nothing orders records of two "
+            f"{_upper(str(a))} went to {one} and {b} to {other} (partitioner: {edge.partitioner}). Nothing orders records of two "
             "subtasks: they run beside each other."
         )
-        rules = ("1.18", "I2.d") if partitioner == "HASH" else ("2.1", "I2.d")
+        selected_by = "1.18" if edge.partitioner == "HASH" else "2.1" if edge.max_traverse_size is None else "2.4"
+        rules = (selected_by, "I2.d")
         row = facts.rows("received", min(of_a)).equal(fingerprint=a.fingerprint).row(0)
         causes.append(Cause(text, rules, place_of(row)))
     return causes

@@ -25,6 +25,10 @@ PARTS = {
         "4 buffers in the sender's queue, 0 credits", "elements sent and not read", "the limit for one channel is 4",
     ],
     "06_one_slow_channel waiting clicks": ["One channel at its limit blocks the task for all its channels", "[5.35"],
+    "44a_rebalance_to_a_slow_subtask waiting requests": [
+        "score (1/4) has 10 buffers of it", "One channel at its limit blocks the task for all its channels",
+        "score (1/4) is busy",
+    ],
     "06_one_slow_channel waiting 'per_user (2/4)' --at 42ms": ["Source: clicks (1/1) waits for output", "per_user (4/4) is busy"],
     "07_overdraft_by_fan_out waiting explode": ["5 of 5 overdraft buffers are in use", "5.42"],
     "04_partial_buffers waiting usual_sink --at 50ms": ["neither full nor flushed", "100 ms in the settings of the job", "5.3"],
@@ -54,6 +58,7 @@ PARTS = {
     '''24_async_order order '["a",1,90]' '["a",2,20]\'''': ["and after it at unordered (1/1)", "mode ordered", "11.11"],
     '''24_async_order order '["a",1,90]' '["a",3,5]' --task unordered''': ["no result passes a watermark", "11.8"],
     '''29_rebalance_loses_order order '["a",1]' '["a",2]\'''': ["Both have key \"a\", but the order of a key", "I2.d"],
+    "44b_adaptive_rebalance order '[1]' '[2]'": ["partitioner: REBALANCE adaptive(4)", "2.4"],
     '''29_rebalance_loses_order order '["a",5]' '["a",6]\'''': ["partitioner: REBALANCE", "and after it at latest (1/1)"],
     '''30_broadcast_order order '[1,"old"]' '[1,"new"]\'''': ["applied (2/2), and after it at Sink: applied (1/2)", "7.3"],
     '''10_union_or_two_inputs order '["EUR",1]' '["USD",110]\'''': ["priced selects its inputs (reading: second)", "7.24"],

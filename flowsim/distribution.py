@@ -5,10 +5,12 @@ The distribution has another name than the package, because ``flowsim`` is an un
 
 from __future__ import annotations
 
+import json
 import shlex
 import tomllib
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 __version__ = "0.2.0"
 """The version of flowsim."""
@@ -19,13 +21,15 @@ DISTRIBUTION: Final = "flowsim-flink"
 def install_command(extra: str) -> str:
     """Returns the command that adds an extra to this installation; the command works in every directory.
 
-    The command names a source checkout by its path, even if the checkout is only on ``PYTHONPATH``, and a wheel by its
-    distribution name.
+    The command names a source checkout by its path, even if the checkout is only on ``PYTHONPATH``, and a wheel by the
+    file that was installed, because no index has the distribution. Without the file, its name works in the same
+    environment only, where pip finds it installed.
     """
     root = Path(__file__).resolve().parents[1]
     if _is_checkout(root):
         return f"pip install -e {shlex.quote(f'{root}[{extra}]')}"
-    return f"pip install '{DISTRIBUTION}[{extra}]'"
+    wheel = _installed_wheel(root)
+    return f"pip install {shlex.quote(f'{DISTRIBUTION if wheel is None else wheel}[{extra}]')}"
 
 
 def shipped(name: str) -> Path:
@@ -36,6 +40,17 @@ def shipped(name: str) -> Path:
     package = Path(__file__).resolve().parent
     copies = package / "shipped"
     return (copies if copies.is_dir() else package.parent) / name
+
+
+def _installed_wheel(site_packages: Path) -> Path | None:
+    """Returns the wheel file that was installed, as pip and uv note it (PEP 610); None if it is gone or was no file."""
+    (folder, *_) = (*site_packages.glob(f"{DISTRIBUTION.replace('-', '_')}-*.dist-info"), site_packages)
+    try:
+        url = json.loads((folder / "direct_url.json").read_text(encoding="utf-8"))["url"]
+        found = Path(unquote(urlsplit(url).path))
+        return found if url.startswith("file:") and found.suffix == ".whl" and found.is_file() else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def _is_checkout(root: Path) -> bool:

@@ -15,6 +15,7 @@ from flowsim.learn.exercise import Grade
 from flowsim.learn.lesson import Lesson
 from flowsim.learn.lesson_model import QuestionModel
 from flowsim.learn.predictions import Predictions
+from flowsim.learn.sections import without_links
 from flowsim.learn.workplace import Progress, Workplace
 
 
@@ -33,7 +34,7 @@ def show_list(console: Console, found: Sequence[tuple[Lesson, Progress]]) -> Non
 
 def show_start(console: Console, lesson: Lesson, place: Workplace) -> None:
     """Prints the title, the problem and the scenario."""
-    console.print(Markdown(f"# {lesson.title}\n\n{lesson.problem}"))
+    console.print(Markdown(without_links(f"# {lesson.title}\n\n{lesson.problem}")))
     console.print(f"\nscenario {place.scenario}: read it, and answer before you run it", soft_wrap=True)
 
 
@@ -71,14 +72,17 @@ def show_predictions(
             console.print(f"         {each.question.because}", soft_wrap=True)
     for page, text in lesson.reading():
         console.print()
-        console.print(Markdown(text))
+        if others := lesson.others_in(text):
+            note = f"the run below is that of {', '.join(others)}: its times and numbers are not those of your run"
+            console.print(f"note     {note}", soft_wrap=True)
+        console.print(Markdown(without_links(text)))
         console.print(f"from     docs/{page}", style="dim", soft_wrap=True)
     console.print(f"\nask      flowsim why {shlex.quote(str(place.out))}", soft_wrap=True)
     console.print(f"report   {place.report}", soft_wrap=True)
     for look, link in links:
         console.print(f"look     {look}\n         {link}", soft_wrap=True)
     console.print()
-    console.print(Markdown(f"## Exercise\n\n{lesson.exercise}"))
+    console.print(Markdown(without_links(f"## Exercise\n\n{lesson.exercise}")))
     console.print(f"\nchange   {place.scenario}", soft_wrap=True)
     console.print(f"check    {place.command} --check", soft_wrap=True)
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from flowsim.distribution import shipped
 from flowsim.errors import BadInput, ScenarioError, SourcePosition, did_you_mean
 from flowsim.learn.lesson_model import LessonModel, QuestionModel
-from flowsim.learn.sections import section_of, sections
+from flowsim.learn.sections import scenarios_run_in, section_of, sections
 from flowsim.scenario.features.expect import SelectionModel
 from flowsim.scenario.graph_checks import check_expectations
 from flowsim.scenario.loader import Scenario, load_text, read_text
@@ -49,6 +49,10 @@ class Lesson:
     def reading(self) -> list[tuple[str, str]]:
         """Returns the sections that explain the run: their places below docs/, and their Markdown."""
         return [(each, section_of(each)) for each in self.model.read]
+
+    def others_in(self, text: str) -> list[str]:
+        """Returns the other scenarios whose runs a section shows: its figures are theirs, not those of the lesson's run."""
+        return [name for name in scenarios_run_in(text) if name != self.model.scenario]
 
 
 def lessons(folder: Path | None = None) -> list[Lesson]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
+from typing import Final
 
 from flowsim.distribution import shipped
 from flowsim.errors import BadInput, did_you_mean
+
+_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)\s]+)\)")
+_RUN: Final = re.compile(r"^\$ flowsim run scenarios/(\w+)\.yaml", re.M)
 
 
 def sections(text: str) -> dict[str, str]:
@@ -25,6 +29,33 @@ def sections(text: str) -> dict[str, str]:
         else:
             lines.append(line)
     return {heading: "\n".join(below).strip() for heading, below in found.items()}
+
+
+def without_links(text: str) -> str:
+    """Returns Markdown without links to other files, whose paths are right only for a reader of the page.
+
+    >>> without_links("[33](../../scenarios/33_aligned.yaml) and [limits.md](../limits.md#time)")
+    '33 (`flowsim new 33_aligned`) and limits.md'
+    """
+    return _LINK.sub(lambda link: _plain(link[1], link[2].partition("#")[0]), text)
+
+
+def _plain(text: str, target: str) -> str:
+    name = PurePosixPath(target).name
+    if not target or name in text:
+        return text
+    is_scenario = name.endswith(".yaml") and "scenarios" in PurePosixPath(target).parts
+    where = f"`flowsim new {name.removesuffix('.yaml')}`" if is_scenario else name
+    return f"{text} ({where})"
+
+
+def scenarios_run_in(text: str) -> list[str]:
+    """Returns the names of the scenarios whose runs a page shows.
+
+    >>> scenarios_run_in("$ flowsim run scenarios/33_aligned.yaml --out out/aligned")
+    ['33_aligned']
+    """
+    return list(dict.fromkeys(_RUN.findall(text)))
 
 
 def anchor(heading: str) -> str:

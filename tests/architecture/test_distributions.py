@@ -235,10 +235,26 @@ def test_wheel_metadata_has_the_distribution_name(distributions: Distributions) 
     assert [line for line in lines if line.startswith("Requires-Dist: flowsim[")] == []
 
 
-def test_install_command_for_missing_extra_works_for_wheel(environment_of_the_wheel: Path, tmp_path: Path) -> None:
+def test_install_command_for_missing_extra_works_for_wheel(
+    environment_of_the_wheel: Path, distributions: Distributions, tmp_path: Path
+) -> None:
     command = output_of(environment_of_the_wheel, tmp_path, "", "-c", WITHOUT_HYPOTHESIS).strip()
-    assert command == f"pip install '{DISTRIBUTION}[testing]'"
+    assert command == f"pip install '{distributions.wheel}[testing]'"
     done = pip(environment_of_the_wheel, tmp_path, command)
+    assert f"Processing {distributions.wheel}" in done
+    assert "Requirement already satisfied: hypothesis" in done
+
+
+def test_install_command_for_missing_extra_works_after_the_wheel_file_is_gone(
+    environment_of_the_wheel: Path, distributions: Distributions, tmp_path: Path
+) -> None:
+    aside = distributions.wheel.rename(tmp_path / "aside")
+    try:
+        command = output_of(environment_of_the_wheel, tmp_path, "", "-c", WITHOUT_HYPOTHESIS).strip()
+        assert command == f"pip install '{DISTRIBUTION}[testing]'"
+        done = pip(environment_of_the_wheel, tmp_path, command)
+    finally:
+        aside.rename(distributions.wheel)
     assert f"Requirement already satisfied: {DISTRIBUTION}[testing]" in done
     assert "Requirement already satisfied: hypothesis" in done
 

@@ -95,6 +95,16 @@ def test_no_text_installs_the_unrelated_pypi_package() -> None:
     assert project()["name"] == DISTRIBUTION
 
 
+def test_no_page_installs_the_distribution_from_an_index() -> None:
+    """No index has it: a checkout (`.`) or the file of a wheel is installed."""
+    from_index = re.compile(r"pip install\s+(?:-\S+\s+)*['\"]?flowsim-flink")
+    assert from_index.search("pip install\n'flowsim-flink[study]'")
+    assert from_index.search("pip install './flowsim_flink-0.2.0-py3-none-any.whl[study]'") is None
+    for path in shipped_texts():
+        if path.suffix == ".md":
+            assert from_index.search(path.read_text(encoding="utf-8")) is None, path.relative_to(REPOSITORY)
+
+
 def test_lock_excludes_the_project() -> None:
     assert f"pip freeze --exclude {DISTRIBUTION} " in (REPOSITORY / "Makefile").read_text()
 

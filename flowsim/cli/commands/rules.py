@@ -14,6 +14,7 @@ from flowsim.cli.command import Answer, command
 from flowsim.cli.options import Json
 from flowsim.distribution import shipped
 from flowsim.laws.catalogue import LAWS
+from flowsim.learn.sections import without_links
 from flowsim.trace.rules_page import Rule, RulesPage, Section
 
 
@@ -62,12 +63,12 @@ def rules(queries: Queries = None, json_output: Json = False) -> Answer:
     def show(console: Console) -> None:
         for section in whole:
             console.print(f"{section.number} {section.title}", style="bold")
-            console.print(Padding(Markdown(section.text), (0, 0, 1, 2)))
+            console.print(Padding(Markdown(without_links(section.text)), (0, 0, 1, 2)))
         for rule in single:
             laws = laws_of(rule)
             checked = f", checked by {', '.join(laws)}" if laws else ""
             console.print(f"{rule.number} ({rule.section} {rule.title}{checked})", style="bold", soft_wrap=True)
-            console.print(Padding(Markdown(rule.text), (0, 0, 0, 2)))
+            console.print(Padding(Markdown(without_links(rule.text)), (0, 0, 0, 2)))
 
     return Answer(document, show)
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from flowsim.cli.commands import learn
-from flowsim.learn.lesson import names
+from flowsim.learn.lesson import lesson_named, names
+from flowsim.recording.reader import Recording
 from tests.unit.learn.conftest import RIGHT, SMALL
 
 SOLVED = ("{sleep: 20 ms}, {record: [a, 3]}", "{sleep: 20 ms}")
@@ -166,3 +167,40 @@ def test_damaged_progress_is_reported(flowsim: Any, small: list[str], tmp_path: 
     called = flowsim("learn", *small)
     assert called.code == 2
     assert "progress.json: expected progress of a lesson: remove the file to start again" in called.err
+
+
+LINK = re.compile(r"\.\./|\]\(")
+
+
+def predicted(flowsim: Any, tmp_path: Path, name: str) -> str:
+    """What ``flowsim learn`` prints after right answers."""
+    answers = flowsim("learn", name, "--verify", "--json").document["answers"]
+    lesson = lesson_named(name)
+    given = {each: answers[each].partition(" (")[0] for each in lesson.model.questions}
+    (tmp_path / "right.json").write_text(json.dumps(given))
+    return str(flowsim("learn", name, "--answers", "right.json").out)
+
+
+@pytest.mark.parametrize("name", names())
+def test_text_of_a_lesson_has_no_links_and_names_the_runs_of_others(flowsim: Any, tmp_path: Path, name: str) -> None:
+    shown = predicted(flowsim, tmp_path, name)
+    assert LINK.search(shown) is None
+    lesson = lesson_named(name)
+    for _, text in lesson.reading():
+        for other in re.findall(r"^\$ flowsim run scenarios/(\w+)\.yaml", text, re.M):
+            noted = re.search(rf"^note     the run below is that of .*\b{other}\b", shown, re.M) is not None
+            assert noted is (other != lesson.model.scenario)
+
+
+def test_explanation_of_a_lesson_has_the_figures_of_its_own_run(flowsim: Any, tmp_path: Path) -> None:
+    shown = predicted(flowsim, tmp_path, "16")
+    recording = Recording.open(next((tmp_path / "learn").rglob("manifest.json")).parent)
+    rows = recording.to_pandas("checkpoint_metrics")
+    (merged,) = rows[(rows.task == 2) & (rows.checkpoint == 1)].itertuples()
+    delay, alignment = merged.start_delay_ns / 1e6, merged.alignment_ns / 1e6
+    assert f"arrives {delay:.0f} ms after the trigger, that of `busy` {alignment:.0f} ms later" in shown
+    sent = int(re.findall(r"^right    repeated: (\d+)$", shown, re.M)[0])
+    assert (
+        f"It has 40 records. Its position in the checkpoint is the one at its barrier, and the {sent - 40} that"
+        in shown
+    )

@@ -201,6 +201,10 @@ class RunTooLong(FlowsimError):
     """A run reached its bounds and was ended; the message is the wait-for graph."""
 
 
+class MemoryLimitReached(RunTooLong):
+    """A run reached its limit of memory. Where it ends depends on the machine, so the run cannot be replayed."""
+
+
 class WouldBlock(FlowsimError):
     """A ``*_nowait`` method of the core has no result yet; the shell waits and calls the method again."""
 

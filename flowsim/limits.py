@@ -56,6 +56,7 @@ class Limits:
         3_660 * 86_400_000, "Virtual time of one run on the virtual clock, in ms or with a unit such as `1 h`."
     )
     restarts: int = _limit(1_000, "Restarts after failures in one run.")
+    memory_bytes: int = _limit(1 << 40, "Resident memory of the process during a run; less if the system has less.")
     recording_rows: int = _limit(1 << 22, "Rows of one Parquet file of a recording or checkpoint.")
     recording_bytes: int = _limit(256 << 20, "Size of such a Parquet file, and of its columns in memory.")
     graph_bytes: int = _limit(64 << 20, "Size of the execution graph of a recording.")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from flowsim.checkpoints.failover.execution_failure_handler import TooManyRestarts
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.job_execution import (
     JobExecutionResult,
@@ -20,6 +19,7 @@ from flowsim.cluster.job_execution import (
 )
 from flowsim.cluster.job_master.job_master import JobMaster
 from flowsim.cluster.job_master.savepoint_restore import prepare_restore
+from flowsim.cluster.memory_watch import MemoryWatch
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_bounds import EffectiveBounds
@@ -85,6 +85,7 @@ class MiniCluster:
         """End time of the job in ns; 0 before the end."""
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
+        self._memory = MemoryWatch(options.limits.memory_bytes)
         self._master: JobMaster | None = None
         self._old_attempts: dict[int, list[StreamTask]] = {}
         """The replaced attempts, by task id."""
@@ -139,11 +140,13 @@ class MiniCluster:
                 self._main,
                 policy=policy_of(options.policy, self._streams),
                 until_ns=START_NS + (bounds.virtual_ns if until_ns is None else min(bounds.virtual_ns, until_ns)),
-                on_until=partial(self._on_bound, "virtual_ms") if is_bounded else self._on_until,
+                on_until=partial(self._on_bound, partial(bounds.ended_by, "virtual_ms"))
+                if is_bounded
+                else self._on_until,
                 on_quiescent=self._on_quiescent,
                 on_choice=on_choice,
                 max_steps=bounds.steps,
-                on_max_steps=partial(self._on_bound, "steps"),
+                on_max_steps=partial(self._on_bound, partial(bounds.ended_by, "steps")),
             )
 
     async def _main(self, scheduler: Scheduler) -> None:
@@ -199,9 +202,8 @@ class MiniCluster:
             self._prepare(task, master)
 
     def _prepare(self, task: StreamTask, master: JobMaster) -> None:
-        """Lets the batches of a task report progress, and end before external events."""
-        if self._options.on_progress is not None:
-            task.batches.on_batch_end = self._on_progress
+        """Lets the batches of a task report progress and watch the memory, and end before external events."""
+        task.batches.on_batch_end = self._on_batch_end
         self._events.prepare(task, master)
 
     async def _end_tasks(self, deployment: Deployment) -> None:
@@ -262,6 +264,8 @@ class MiniCluster:
             error = done.exception()
             if error is None:
                 self._start(self._schedule.on_finished(task.id))
+            elif isinstance(error, MemoryError):
+                self.fail_job(task.id, error)
             elif not task.cancellation.is_cancelled:
                 self._master.on_task_failed(task.id, error)
         self._master.on_task_ended(task.id)
@@ -302,16 +306,15 @@ class MiniCluster:
             self._sampler.task_restarted(deployment.tasks[subtask], deployment)
         finished = TaskState.FINISHED
         self._start(self._schedule.restart(subtasks, lambda each: deployment.tasks[each].state is finished))
-        self._on_progress()
+        self._on_batch_end()
 
     def fail_job(self, subtask: int | None, error: BaseException) -> None:
         """Ends the job, which does not restart."""
         if self.deployment is not None and self._failure is None and self._status is JobStatus.FINISHED:
             name = self.job_name if subtask is None else self.deployment.tasks[subtask].name
             failed = reason_of(self._master, name, error)
-            if isinstance(error, TooManyRestarts):
-                self._too_long = RunTooLong(f"{self._bounds.reached('restarts')}; the last failure: {failed}")
-            else:
+            self._too_long = self._bounds.ended_by_failure(error, failed)
+            if self._too_long is None:
                 failed.__cause__ = error
                 self._failure = failed
             self._end(JobStatus.FAILED)
@@ -326,12 +329,11 @@ class MiniCluster:
         self._report = self.wait_for_report()
         self._end(JobStatus.STOPPED)
 
-    def _on_bound(self, name: str) -> None:
-        """The run has reached its bound ``name``."""
+    def _on_bound(self, error: Callable[[str], RunTooLong]) -> None:
+        """The run has reached a bound; ``error`` gets the wait-for report."""
         if self._ended is not None and not self._ended.done():
             self._report = self.wait_for_report()
-            waits = f"its tasks waited:\n{self._report}" if self._report else "none of its tasks was running"
-            self._too_long = RunTooLong(f"{self._bounds.reached(name)}; {waits}")
+            self._too_long = error(self._report)
             self._end(JobStatus.FAILED)
 
     def _on_quiescent(self) -> None:
@@ -348,19 +350,18 @@ class MiniCluster:
         """Returns the wait-for report: one line per unfinished task."""
         return "" if self.deployment is None else wait_for_report(self.deployment, self._schedule)
 
-    def _on_progress(self) -> None:
+    def _on_batch_end(self) -> None:
+        if (reached := self._memory.reached()) is not None:
+            self._on_bound(partial(self._bounds.ended_by_memory, reached))
         if self._options.on_progress is not None:
             self._options.on_progress(progress_of(self._records_read(), self._elapsed_ns(), self._master))
 
     def _records_read(self) -> int:
-        if self.deployment is None:
-            return 0
-        return self._records_of_old_attempts + records_read(self.deployment.tasks)
+        tasks = () if self.deployment is None else self.deployment.tasks
+        return self._records_of_old_attempts + records_read(tasks)
 
     def _elapsed_ns(self) -> int:
-        if self._scheduler is None:
-            return 0
-        return (self._ended_ns or self._scheduler.now_ns) - self._started_ns
+        return 0 if self._scheduler is None else (self._ended_ns or self._scheduler.now_ns) - self._started_ns
 
     def _result(self) -> JobExecutionResult:
         samples = [] if self._sampler is None else self._sampler.last

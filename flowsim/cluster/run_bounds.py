@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final
 
-from flowsim.errors import BadInput
+from flowsim.checkpoints.failover.execution_failure_handler import TooManyRestarts
+from flowsim.errors import BadInput, JobFailed, MemoryLimitReached, RunTooLong
 from flowsim.limits import Limits, to_raise
 from flowsim.units import NS_PER_MS
 
@@ -54,7 +55,34 @@ class EffectiveBounds:
         needed = f"a higher limit {limit} {to_raise(limit)}" if is_limit else "higher bounds"
         return f"the run was ended after {value} {_UNITS[name]}: it works without end, or needs {needed}"
 
+    def ended_by(self, name: str, report: str) -> RunTooLong:
+        """Returns the error of a run that reached its bound ``name``; ``report``: the wait-for report."""
+        return RunTooLong(f"{self.reached(name)}; {_waits(report)}")
+
+    def ended_by_memory(self, reached: str, report: str) -> RunTooLong:
+        """Returns the error of a run that reached this bound of its memory."""
+        return MemoryLimitReached(f"{_out_of_memory(reached)}; {_waits(report)}")
+
+    def ended_by_failure(self, error: BaseException, failed: JobFailed) -> RunTooLong | None:
+        """Returns the error of a run that a failure ended because of a bound; None for other failures."""
+        if isinstance(error, TooManyRestarts):
+            return RunTooLong(f"{self.reached('restarts')}; the last failure: {failed}")
+        if isinstance(error, MemoryError):
+            return MemoryLimitReached(f"{_out_of_memory('what the system has left')}; the last failure: {failed}")
+        return None
+
     def _tighter(self, name: str) -> int:
         own: int | None = getattr(self._bounds, name)
         limit: int = getattr(self._limits, _LIMITS[name])
         return limit if own is None else min(own, limit)
+
+
+def _out_of_memory(reached: str) -> str:
+    return (
+        f"the run was ended at its limit of memory, {reached}: it works without end, or needs more memory and a limit "
+        f"memory_bytes of that size {to_raise('memory_bytes')}"
+    )
+
+
+def _waits(report: str) -> str:
+    return f"its tasks waited:\n{report}" if report else "none of its tasks was running"

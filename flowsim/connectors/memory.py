@@ -115,6 +115,11 @@ class CollectSink:
             return list(self._parts[subtask_index])
         return [record for part in self._parts for record in part]
 
+    def clear(self) -> None:
+        """Removes all records."""
+        self._parts = [[] for _ in self._parts]
+        self._staged.clear()
+
     def values(self, subtask_index: int | None = None) -> list[object]:
         """Returns the values as ``records`` does, without timestamps."""
         return [value for value, _ in self.records(subtask_index)]

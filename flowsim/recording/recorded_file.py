@@ -45,7 +45,7 @@ def recorded_bytes(
         if about.st_size > max_bytes:
             raise _too_large(path, about.st_size, max_bytes, limit)
         with os.fdopen(os.dup(descriptor), "rb") as file:
-            content = file.read(max_bytes + 1)
+            content = file.read(about.st_size + 1)  # Not max_bytes, which read would allocate.
     finally:
         os.close(descriptor)
     if len(content) > max_bytes:

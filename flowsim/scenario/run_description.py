@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from flowsim.checkpoints.storage.directory.manifest import is_checkpoint, read_manifest
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, MemoryLimitReached
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.graph.checkpoint_settings import ClaimMode, SavepointRestoreSettings
@@ -22,6 +22,9 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.loader import Scenario, load_text
 from flowsim.scenario.settings import RunSettings
 from flowsim.sim.policy import SchedulingPolicy
+
+_OUT_OF_MEMORY: Final = (f"{MemoryLimitReached.__name__}:", f"{MemoryError.__name__}:")
+"""The start of the cause of a run that a limit of memory ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,8 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput("its faults were switched on by a Python program, not by the scenario")
     if manifest.status is RunStatus.CANCELED and manifest.failure is not None:
         raise BadInput("its run was interrupted at an unknown point; run the scenario again instead")
+    if manifest.failure is not None and manifest.failure.cause.startswith(_OUT_OF_MEMORY):
+        raise BadInput("its limit of memory ended it, at a point that depends on the machine; run the scenario again")
     policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"
     return Rerun(
         run.seed,

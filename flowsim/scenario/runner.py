@@ -16,7 +16,7 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
 from flowsim.connectors.databases.sqlite import SqliteSink
-from flowsim.errors import InvariantViolation, JobFailed, MissingTimestamp, NoTimestamp
+from flowsim.errors import InvariantViolation, JobFailed, MemoryLimitReached, MissingTimestamp, NoTimestamp
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.fault_checks import check_faults
@@ -153,7 +153,7 @@ def run_compiled(
         )
         options = with_faults(options, (*compiled.faults, *faults))
         cluster, ended, manifest = run_and_close(compiled.stream_graph(), options, writer, _wall(compiled, savepoint))
-    result, sinks = _advised(ended), _sinks(compiled, cluster, ended)
+    result, sinks = _advised(ended, compiled), _sinks(compiled, cluster, ended)
     recording = None if writer is None else writer.directory
     finished = FinishedRun(
         result,
@@ -173,10 +173,14 @@ def _memory_of_sinks(compiled: CompiledScenario) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        names = [sink.name for sink in compiled.sinks if sink.collected is not None]
-        if names:
-            error.add_note(f"sink {', '.join(names)} (collect) holds all its rows: use csv, jsonl or parquet")
+        if advice := _advice_for_memory(compiled):
+            error.add_note(advice)
         raise
+
+
+def _advice_for_memory(compiled: CompiledScenario) -> str:
+    names = [sink.name for sink in compiled.sinks if sink.collected is not None]
+    return f"sink {', '.join(names)} (collect) holds all its rows: use csv, jsonl or parquet" if names else ""
 
 
 def _uninterrupted(run: ScenarioRun) -> ScenarioRun:
@@ -283,9 +287,11 @@ def _begin_tables(compiled: CompiledScenario, start: Start | None, base: Path, *
             sink.output.begin_run(None if start is None else start.checkpoint_id)
 
 
-def _advised(result: JobExecutionResult) -> JobExecutionResult:
+def _advised(result: JobExecutionResult, compiled: CompiledScenario) -> JobExecutionResult:
     """Adds advice for scenarios, if it depends on how a job is written."""
     failed = result.error
+    if isinstance(failed, MemoryLimitReached) and (advice := _advice_for_memory(compiled)):
+        return replace(result, error=MemoryLimitReached(f"{failed}; {advice}"))
     if isinstance(failed, JobFailed) and isinstance(failed.cause, NoTimestamp):
         return replace(result, error=failed.advised(ADVICE))
     if isinstance(failed, JobFailed) and isinstance(failed.cause, MissingTimestamp):
@@ -330,18 +336,23 @@ def raise_broken_invariant(run: ScenarioRun) -> None:
 
 def _sinks(compiled: CompiledScenario, cluster: MiniCluster, result: JobExecutionResult) -> tuple[SinkOutcome, ...]:
     has_checkpoints = cluster.execution.job.graph.settings.checkpointing is not None
+    is_out_of_memory = isinstance(result.error, MemoryLimitReached)
     received: dict[str, int] = {}
     for task in cluster.deployment.tasks if cluster.deployment is not None else ():
         for wrapper in task.chain.wrappers:
             received[wrapper.name] = received.get(wrapper.name, 0) + wrapper.operator.records_in
-    return tuple(
+    outcomes = tuple(
         SinkOutcome(
             sink.name,
             sink.kind,
             sink.output.committed_rows if has_checkpoints else received.get(f"Sink: {sink.name}", 0),
             sink.directory,
-            None if sink.collected is None else tuple(sink.collected.records()),
+            None if sink.collected is None else () if is_out_of_memory else tuple(sink.collected.records()),
             has_checkpoints or result.status in (JobStatus.FINISHED, JobStatus.STOPPED),
         )
         for sink in compiled.sinks
     )
+    for sink in compiled.sinks:
+        if is_out_of_memory and sink.collected is not None:
+            sink.collected.clear()  # What follows needs memory: the summary, and the commands of the process.
+    return outcomes

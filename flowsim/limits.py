@@ -15,6 +15,9 @@ from flowsim.units import duration_ms
 
 _MOST: Final = 2**62
 _UNITS: Final = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_INSTEAD: Final = {
+    "state_bytes": ": use memory_bytes, which bounds the memory of the process with the state of the job"
+}
 _VALUE: Final = re.compile(r"([0-9]{1,19}) ?(|KiB|MiB|GiB)", re.ASCII)
 
 
@@ -85,7 +88,8 @@ def limits_of(settings: Iterable[str]) -> Limits:
     for text in settings:
         name, equals, value = text.partition("=")
         if name not in names:
-            raise BadInput(f"--limit {text!r:.80}: there is no limit {name!r:.60}{did_you_mean(name, names)}")
+            instead = _INSTEAD.get(name) or did_you_mean(name, names)
+            raise BadInput(f"--limit {text!r:.80}: there is no limit {name!r:.60}{instead}")
         found = _VALUE.fullmatch(value)
         if name == "virtual_time" and found is None:
             changed[name] = _milliseconds(text, value)

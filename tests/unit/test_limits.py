@@ -54,6 +54,10 @@ def test_page_lists_every_fixed_limit() -> None:
     ("setting", "message"),
     [
         ("scenario_byte=1", "there is no limit 'scenario_byte' (did you mean 'scenario_bytes'?)"),
+        (
+            "state_bytes=1 GiB",
+            "there is no limit 'state_bytes': use memory_bytes, which bounds the memory of the process",
+        ),
         ("scenario_bytes", "expected NAME=VALUE, such as scenario_bytes=262144"),
         ("scenario_bytes=-1", "expected NAME=VALUE"),
         ("scenario_bytes=1e9", "expected NAME=VALUE"),

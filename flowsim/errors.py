@@ -130,6 +130,16 @@ def reason_text(operator: str | None, record: str | None, cause: str) -> str:
     return f"{where}: {cause}" if where else cause
 
 
+def _with_causes(error: BaseException) -> str:
+    """Describes an error and the causes that its text does not name, such as that of a failed checkpoint."""
+    text, cause = f"{type(error).__name__}: {error}", error.__cause__
+    while cause is not None and not isinstance(cause, SuppressRestarts):
+        if str(cause) not in text:
+            text = f"{text} caused by {type(cause).__name__}: {cause}"
+        cause = cause.__cause__
+    return text
+
+
 class JobFailed(FlowsimError):
     """The job failed because a task failed.
 
@@ -154,7 +164,7 @@ class JobFailed(FlowsimError):
         )
         at = f" ({place})" if place else ""
         ending = f"; {advice}" if advice else ""
-        super().__init__(f"job failed in {where}: {type(cause).__name__}: {cause}{at}{ending}")
+        super().__init__(f"job failed in {where}: {_with_causes(cause)}{at}{ending}")
         self.task = task
         self.operator = operator
         self.record = record

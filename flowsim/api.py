@@ -54,9 +54,9 @@ def run_scenario(
     paths outside the scenario's folder need ``allow_python`` and ``allow_path``. ``limits`` None selects the default
     limits. ``connections`` are the URLs of servers, by the names of connections in the scenario (sink ``postgres``).
 
-    ``from_savepoint`` is the folder of a savepoint or checkpoint from which the job starts; ``resume`` continues the run
-    in ``out`` from its newest one. ``claim_mode``: with ``"claim"`` the job deletes it when a later checkpoint replaces it;
-    otherwise it stays. ``allow_non_restored_state`` drops state of operators that the scenario does not have.
+    ``from_savepoint`` is the folder of a snapshot from which the job starts; ``resume`` continues the run in ``out`` from
+    its newest one, where a sink ``collect`` has only the rows after it. ``claim_mode``: with ``"claim"`` the job deletes it
+    when a later checkpoint replaces it. ``allow_non_restored_state`` drops state of operators that the scenario lacks.
 
     The returned ``ScenarioRun`` has the job's ``result.status`` and ``result.error``, and ``sinks``, ``expectations``,
     ``recording`` and ``digest``. A failed job raises no exception: see ``result.error``. Raises ScenarioError or

@@ -26,6 +26,7 @@ Records = Sequence[tuple[object, int | None]]
 """Values with their timestamps."""
 _ENDED_WELL = (JobStatus.FINISHED.value, JobStatus.STOPPED.value, JobStatus.CANCELED.value)
 _CUT_SHORT = "the caller stopped the run early"
+_CONTINUED = "this run continues another one, and shows only the rest of the rows"
 _OTHER_SCHEDULE = "it describes the seed, policy and batches of the scenario, not those of this run"
 
 
@@ -53,6 +54,8 @@ class FinishedRun:
     """True if the caller, not the scenario, ended the run early: counts are meaningless."""
     has_other_schedule: bool
     """True if the seed, the policy or the batches are not the scenario's."""
+    is_continued: bool
+    """True if the run continues the one in its directory: the rows that it shows are not all rows."""
     costs_pass: bool
     """True on the virtual clock, where costs take time; on the real clock, waiting depends only on the machine."""
 
@@ -79,7 +82,8 @@ def _block(model: ScenarioModel, expect: RunExpectationsModel, run: FinishedRun)
             met, reason = None, "costs take no time on the real clock"
         yield ExpectationOutcome(f"back-pressured share of {name}", f">= {share:.2f}", f"{waited:.2f}", met, reason)
     for sink, rows in expect.results.items():
-        yield _judge_rows(sink, rows, run.sinks[sink][1] or (), run.is_cut_short)
+        outcome = _judge_rows(sink, rows, run.sinks[sink][1] or (), run.is_cut_short)
+        yield replace(outcome, met=None, reason=_CONTINUED) if run.is_continued else outcome
     facts = run.facts() if expect.facts else None
     for fact in expect.facts:
         yield _judge_fact(model, fact, facts, run.is_cut_short)
@@ -88,7 +92,8 @@ def _block(model: ScenarioModel, expect: RunExpectationsModel, run: FinishedRun)
 def _counts(expect: RunExpectationsModel, run: FinishedRun) -> Iterator[ExpectationOutcome]:
     """Yields the outcomes of the numbers of rows, checkpoints and restarts."""
     for sink, rows in expect.rows.items():
-        yield _count_outcome(f"rows of sink {sink}", rows, str(run.sinks[sink][0]))
+        outcome = _count_outcome(f"rows of sink {sink}", rows, str(run.sinks[sink][0]))
+        yield replace(outcome, met=None, reason=_CONTINUED) if run.is_continued else outcome
     counts = run.result.checkpoints
     if expect.checkpoints is not None:
         for name, number in expect.checkpoints.numbers.items():

@@ -37,8 +37,9 @@ def newest_snapshot(directory: Path, scenario: str, limits: Limits) -> tuple[Pat
             return _shown(path), skipped
     damaged = "".join(f"\n  {reason}" for reason in skipped)
     raise BadInput(
-        f"{directory}: its run has no complete checkpoint to resume from: run the scenario without --resume, which "
-        f"replaces the run{damaged}"
+        f"{directory}: its run has no complete checkpoint to resume from (at its end a job deletes its checkpoints, also "
+        "after an interrupt, unless their retention is retain_on_cancellation): a run without --resume starts anew, deletes "
+        f"the rows that this one has written there, and adds its rows to those in tables on a server{damaged}"
     )
 
 

@@ -134,22 +134,18 @@ def run_compiled(
     schedule = policy_of(settings.policy if policy is None else policy, RandomStreams(settings.seed))
     _check(compiled, settings.clock, savepoint, faults)
     run = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
-    recorder = _recorder(compiled, out, settings, run, _start(compiled, savepoint))
+    start = _start(compiled, savepoint)
+    is_continued = out is not None and RunDirectory(out).continues(start)
+    recorder = _recorder(compiled, out, settings, run, start)
     # A signal waits for the run, so that no opened recording stays open.
     with interrupts_of_run(), _memory_of_sinks(compiled), recorder as (writer, facts):
-        options = RunOptions(
-            seed=settings.seed,
-            clock=settings.clock,
+        options = replace(
+            _options(compiled, settings, savepoint),
             policy=schedule,
-            until_ns=settings.until_ns,
             recorder=writer or facts,
             on_progress=on_progress,
             budget_records=budget_records,
-            actions=compiled.actions,
-            failures=compiled.failures,
-            limits=compiled.scenario.limits,
             bounds=bounds,
-            savepoint=savepoint,
         )
         options = with_faults(options, (*compiled.faults, *faults))
         cluster, ended, manifest = run_and_close(compiled.stream_graph(), options, writer, _wall(compiled, savepoint))
@@ -160,11 +156,27 @@ def run_compiled(
         sinks={sink.name: (sink.rows, sink.records) for sink in sinks},
         facts=(lambda: facts) if recording is None else partial(Recording.open, recording),
         is_cut_short=result.is_interrupted or (until_ns is not None and result.status is JobStatus.STOPPED),
+        is_continued=is_continued,
         has_other_schedule=_has_other_schedule(compiled, settings, schedule, budget_records),
         costs_pass=settings.clock == "virtual",
     )
     expectations = judge_expectations(compiled.scenario.model, finished)
     return _uninterrupted(ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations))
+
+
+def _options(
+    compiled: CompiledScenario, settings: RunSettings, savepoint: SavepointRestoreSettings | None
+) -> RunOptions:
+    """Returns the options that the scenario and its settings decide."""
+    return RunOptions(
+        seed=settings.seed,
+        clock=settings.clock,
+        until_ns=settings.until_ns,
+        actions=compiled.actions,
+        failures=compiled.failures,
+        limits=compiled.scenario.limits,
+        savepoint=savepoint,
+    )
 
 
 @contextmanager

@@ -226,3 +226,34 @@ def test_later_checkpoints_are_not_resumed_after_an_earlier_one(tmp_path: Path) 
         for row in csv.DictReader(part.open())
     ]
     assert sorted(numbers) == list(range(COUNT))
+
+
+RETAINED = "retention: retain_on_cancellation"
+
+
+def canceled_job(folder: Path, *, retained: bool, expect: str = "") -> None:
+    text = SCENARIO.read_text().replace("retained: 2", f"retained: 2, {RETAINED}" if retained else "retained: 2")
+    (folder / "job.yaml").write_text(text + "  held: {input: numbers, collect: {}}\n" + expect)
+    done = run(folder, "--set", "actions=[{cancel: {at: 350 ms}}]", "--set", "expect={}", *SMALL)
+    assert done.returncode == 0, done.stderr
+
+
+def test_rows_in_memory_are_not_resumed_and_the_run_says_so(tmp_path: Path) -> None:
+    """Expectations of rows describe the whole run, so they are not judged by the rest of it."""
+    canceled_job(tmp_path, retained=True, expect=f"expect: {{rows: {{kept: {COUNT}, tbl: {COUNT}, held: {COUNT}}}}}\n")
+    done = run(tmp_path, "--resume", *SMALL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "warning: sink held (collect) has only the rows after chk-3" in done.stderr
+    assert "this run continues another one" in done.stdout
+    assert rows(tmp_path) == (list(range(COUNT)), list(range(COUNT)))
+
+
+def test_canceled_run_without_retained_checkpoints_says_what_a_new_run_deletes(tmp_path: Path) -> None:
+    canceled_job(tmp_path, retained=False)
+    before = rows(tmp_path)
+    done = run(tmp_path, "--resume", *SMALL)
+    assert done.returncode == 2
+    assert "has no complete checkpoint to resume from" in done.stderr
+    assert RETAINED.partition(": ")[2] in done.stderr
+    assert "a run without --resume starts anew, deletes the rows that this one has written there" in done.stderr
+    assert rows(tmp_path) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -59,3 +60,41 @@ def test_further_signals_leave_a_closed_recording(tmp_path: Path, pause_s: float
     assert (process.returncode, "Traceback" in err) == (130, False), err
     assert Recording.open(tmp_path / "o").status is RunStatus.CANCELED
     assert not list((tmp_path / "o").rglob("*.tmp"))
+
+
+PYTHON_JOB = """\
+from flowsim.datastream import ExternalizedCheckpointRetention, StreamExecutionEnvironment
+from flowsim.datastream.common.configuration import Configuration
+
+settings = Configuration().set_string("execution.checkpointing.dir", "ck")
+env = StreamExecutionEnvironment.get_execution_environment(settings).flowsim_recording("o")
+env.flowsim_settings(clock={clock!r})
+env.enable_checkpointing(50)
+env.get_checkpoint_config().set_externalized_checkpoint_retention(
+    ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
+)
+env.from_collection(list(range(3_000_000))).map(lambda n: n + 1).print()
+env.execute()
+"""
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+@pytest.mark.parametrize("pause_s", [0.0, 0.02])
+def test_signals_close_the_recording_of_a_python_program(tmp_path: Path, clock: str, pause_s: float) -> None:
+    (tmp_path / "job.py").write_text(PYTHON_JOB.format(clock=clock))
+    process = subprocess.Popen(
+        [sys.executable, "job.py"],
+        cwd=tmp_path, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=default_signals,
+    )  # fmt: skip
+    for _ in range(1200):
+        if list((tmp_path / "ck").glob("chk-*/manifest.json")) or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        time.sleep(pause_s)
+    _, err = process.communicate(timeout=120)
+    assert "RunInterrupted" in err, err
+    assert Recording.open(tmp_path / "o").status is RunStatus.CANCELED
+    assert list((tmp_path / "ck").glob("chk-*/manifest.json"))
+    assert not list(tmp_path.rglob("*.tmp"))

@@ -146,6 +146,7 @@ def run(
     write_warnings(compiled)
     start = _resumed(directory, compiled, from_savepoint) if resume else from_savepoint
     savepoint = _savepoint(start, claim_mode, allow_non_restored_state)
+    _warn_of_memory(compiled, start)
     with run_progress(compiled.scenario.model.name, json_output) as progress:
         try:
             done = run_compiled(
@@ -197,6 +198,16 @@ def _resumed(directory: Path, compiled: CompiledScenario, from_savepoint: Path |
         sys.stderr.write(f"warning: not resumed from: {reason}\n")
     sys.stderr.write(f"resuming from {found}\n")
     return found
+
+
+def _warn_of_memory(compiled: CompiledScenario, start: Path | None) -> None:
+    """Says which sinks have only the rest of the rows, since the others were in the memory of another process."""
+    names = [sink.name for sink in compiled.sinks if sink.collected is not None]
+    if start is not None and names:
+        sys.stderr.write(
+            f"warning: sink {', '.join(names)} (collect) has only the rows after {start.name}: those before it were in the "
+            "memory of the run that wrote it; use csv, jsonl or parquet to keep them\n"
+        )
 
 
 def _savepoint(path: Path | None, claim_mode: str | None, allow: bool) -> SavepointRestoreSettings | None:

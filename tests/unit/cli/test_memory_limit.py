@@ -132,7 +132,7 @@ class Used:
         self._path.write_text(f"{pages[0]} {pages[1]} 390 5 0 123 0\n")
 
     def now_ns(self) -> int:
-        self._now_ns += 1_000_000
+        self._now_ns += 5_000_000
         return self._now_ns
 
 

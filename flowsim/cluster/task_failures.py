@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from flowsim.cluster.failures import FailTask, LoseTaskManager, RunFailure
-from flowsim.errors import BadInput, FlowsimError, did_you_mean
+from flowsim.errors import BadInput, FlowsimError
 from flowsim.graph.execution_graph import ExecutionGraph
-from flowsim.graph.placement import Placement
+from flowsim.graph.placement import unknown_task_manager
 from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.output import CountingOutput
 from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.operator_outputs import OutputEdge
 from flowsim.tasks.stream_task import StreamTask
-
-_NAMES_LISTED: Final = 40
 
 
 class RequestedFailure(FlowsimError):
@@ -136,16 +133,6 @@ class TaskFailures:
             found.snapshots.add(failure.in_snapshot)
         if failure.in_notification is not None:
             found.notifications.add(failure.in_notification)
-
-
-def unknown_task_manager(name: str, placement: Placement) -> str:
-    """Returns the reason why no task manager of this name can be lost; '' if there is one."""
-    if name in placement.names:
-        return ""
-    names, more = placement.names[:_NAMES_LISTED], len(placement.names) - _NAMES_LISTED
-    rest = f" and {more} more" if more > 0 else ""
-    hint = did_you_mean(name, placement.names, is_listed=True)
-    return f"no task manager {name!r:.80}; there are: {', '.join(names)}{rest}{hint}"
 
 
 def fail_in_source(edges: Sequence[OutputEdge], failures: AttemptFailures) -> list[OutputEdge]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 
 TaskManagers = Literal["each", "one"] | Mapping[str, Sequence[str]]
 """``each``: one task manager per subtask; ``one``: all on one; otherwise the places of each task manager by its name.
@@ -16,6 +16,7 @@ A place is the name of an operator (all its subtasks), ``name/INDEX`` or ``name/
 operator is placed with its whole chain. A subtask without a place gets its own task manager.
 """
 
+_NAMES_LISTED: Final = 40
 _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
@@ -149,3 +150,13 @@ class _Places:
         if not indexes or indexes[-1] >= parallelism:
             raise PlacementError(task_manager, position, f"{text}: {operator} has the subtasks 0 to {parallelism - 1}")
         return operator, owners[0], indexes
+
+
+def unknown_task_manager(name: str, placement: Placement) -> str:
+    """Returns the reason why no task manager of this name can be lost; '' if there is one."""
+    if name in placement.names:
+        return ""
+    names, more = placement.names[:_NAMES_LISTED], len(placement.names) - _NAMES_LISTED
+    rest = f" and {more} more" if more > 0 else ""
+    hint = did_you_mean(name, placement.names, is_listed=True)
+    return f"no task manager {name!r:.80}; there are: {', '.join(names)}{rest}{hint}"

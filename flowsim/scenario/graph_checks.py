@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from flowsim.cluster.run_actions import SnapshotAction
-from flowsim.cluster.task_failures import unknown_task_manager
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.faults.checkpoint_kinds import FAULTS_OF_SNAPSHOTS
 from flowsim.faults.fault_checks import FaultError, check_faults
 from flowsim.graph.edge_links import LinkError
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import BufferTimeoutError, create_job_graph
-from flowsim.graph.placement import PlacementError
+from flowsim.graph.placement import PlacementError, unknown_task_manager
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.law_ids import LAW_IDS
 from flowsim.quantities import count_text

@@ -5,19 +5,46 @@ Flink: FileSink, FileWriter, FileCommitter.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from flowsim.connectors.files.columns import Column, RowLayout, columns_of
 from flowsim.connectors.sinks.committables.commit_request import CommitRequest
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, SuppressRestarts
 from flowsim.operators.sink import InitContext
 
 WriteRow = Callable[[tuple[object, ...]], object]
+
+_PERMANENT: Final = frozenset(
+    {
+        errno.EACCES,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+"""A full disk is not among them: it can have space again when the job has restarted."""
+
+
+@contextmanager
+def _permanent_errors() -> Iterator[None]:
+    """Errors that every restart would meet again fail the job."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _PERMANENT:
+            raise error from SuppressRestarts(str(error))
+        raise
 
 
 class RowPart(Protocol):
@@ -60,6 +87,7 @@ class PartFolder:
         """Returns the path of a file until it is visible."""
         return self.path / f".{name}.inprogress"
 
+    @_permanent_errors()
     def begin(self, context: InitContext, *, keeps_visible: bool = False) -> None:
         """Removes the files of a subtask that an attempt does not continue: those above the restored checkpoint.
 
@@ -78,6 +106,12 @@ class PartFolder:
                 path.unlink()
                 self.rows.pop(path.name, None)
 
+    @_permanent_errors()
+    def open(self, open_part: OpenPart, name: str) -> RowPart:
+        """Opens the file of a name, which is not visible yet."""
+        return open_part(self.growing(name))
+
+    @_permanent_errors()
     def publish(self, name: str, rows: int) -> bool:
         """Makes a file visible; returns False if it is neither visible nor in progress."""
         growing, final = self.growing(name), self.path / name
@@ -98,7 +132,7 @@ class DirectPartWriter:
         self._name = folder.name(context.subtask_index)
         self._is_complete = False
         folder.begin(context)
-        self._part = open_part(folder.growing(self._name))
+        self._part = folder.open(open_part, self._name)
         self._write_row = self._part.write_row
 
     def write(self, value: object, timestamp: int | None) -> None:
@@ -179,7 +213,7 @@ class PartFileWriter:
     def _first_row(self, row: tuple[object, ...]) -> None:
         """Opens the next file for its first row."""
         self._name = self._folder.name(self._subtask, self._number, *self._attempt)
-        self._part = self._open_part(self._folder.growing(self._name))
+        self._part = self._folder.open(self._open_part, self._name)
         self._write_row = self._part.write_row
         self._write_row(row)
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.channels.end_elements import received_ends, sent_ends
+from flowsim.laws.event_time.paths import EventTimePaths
 from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import EVIDENCE_ROWS, Findings, FoundByLaw, Law, SecondWalk, needs_channels
 from flowsim.laws.slices import Rows, Slice
+from flowsim.units import MAX_WATERMARK
 
 ID: Final = "channel-end"
 SIDES: Final = (("sent", sent_ends), ("received", received_ends))
 _COLUMNS: Final = ("channel", "position", "kind", "timestamp")
 _END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
+_WATERMARK: Final = int(ElementKind.WATERMARK)
 _NEVER: Final = 2**63
 _NOWHERE: Final = -(2**63)
 _FEW: Final = 100
@@ -34,7 +37,7 @@ _Broken = tuple[int, int, int, int, bool]
 class Ends:
     """The positions that show whether one channel continues after its end, on the sender's or the receiver's side."""
 
-    __slots__ = ("end_of_data", "end_of_partition", "highest", "highest_open")
+    __slots__ = ("end_of_data", "end_of_partition", "highest", "highest_open", "maximum")
 
     def __init__(self) -> None:
         self.end_of_partition = _NEVER
@@ -45,6 +48,8 @@ class Ends:
         """The highest position of an END_OF_PARTITION, a barrier or another event of a checkpoint."""
         self.highest_open = _NOWHERE
         """The highest position of any other element."""
+        self.maximum = _NEVER
+        """The lowest position of MAX_WATERMARK; only looked for if timers of the sender can be interrupted."""
 
     def add(self, other: Ends) -> None:
         """Adds the ends that another task recorded."""
@@ -52,13 +57,15 @@ class Ends:
         self.end_of_data = min(self.end_of_data, other.end_of_data)
         self.highest = max(self.highest, other.highest)
         self.highest_open = max(self.highest_open, other.highest_open)
+        self.maximum = min(self.maximum, other.maximum)
 
 
 class ChannelEnds:
     """The ends of the channels of one task."""
 
-    def __init__(self, found: Findings) -> None:
+    def __init__(self, held_back: Collection[int], found: Findings) -> None:
         self._found = found
+        self._held_back = held_back
         self._places: dict[Place, Ends] = {}
 
     def feed(self, facts: Slice) -> None:
@@ -79,6 +86,11 @@ class ChannelEnds:
             for channel, position in rows.tuples(("channel", "position"), events) if events.any() else ():
                 place = self._place(side, channel)
                 place.highest = max(place.highest, position)
+            if self._held_back:
+                is_maximum = (kinds == _WATERMARK) & (rows.column("timestamp") == MAX_WATERMARK)
+                for channel, position in rows.tuples(("channel", "position"), is_maximum):
+                    place = self._place(side, channel)
+                    place.maximum = min(place.maximum, position)
             for channel, position in (_highest_of_few if len(rows) <= _FEW else _highest)(rows):
                 place = self._place(side, channel)
                 place.highest_open = max(place.highest_open, position)
@@ -123,7 +135,13 @@ def _highest_of_few(rows: Rows) -> Iterable[tuple[int, int]]:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ChannelEnds:
-    return ChannelEnds(found[ID])
+    return ChannelEnds(graph.once(held_back), found[ID])
+
+
+def held_back(graph: JobGraph) -> frozenset[int]:
+    """The channels after a task whose timers can be interrupted, and may emit after EndOfData (rule 9.18)."""
+    paths = graph.once(EventTimePaths)
+    return frozenset(c.channel for c in graph.channels.values() if paths.holds_back(graph.edges[c.edge].source_vertex))
 
 
 def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Suspect]:
@@ -135,11 +153,15 @@ def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found
             places.setdefault(place, Ends()).add(ends)
     # Without drain, calls that complete before their operator is closed still emit (rules 4.9, 11.19).
     goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
+    late = graph.once(held_back)
     suspects = []
     for place, ends in places.items():
         end_of_data, drain = ends.end_of_data
         if goes_on and not drain:
             end_of_data = _NEVER
+        # FLINK-39481: the timers that are left emit after EndOfData, and send MAX_WATERMARK last.
+        elif drain and place[1] in late:
+            end_of_data = max(end_of_data, ends.maximum)
         if max(ends.highest, ends.highest_open) > ends.end_of_partition or ends.highest_open > end_of_data:
             suspects.append((*place, ends.end_of_partition, end_of_data))
     if whole:
@@ -205,6 +227,10 @@ _COUNTS: Final = """\
   kind `async_wait`. (If several END_OF_DATA rows are at D, the lowest timestamp counts.) Reason: without drain, this
   operator does not wait for its calls. Calls that complete before it is closed still emit (rules 4.9, 11.19), and so do
   downstream operators.
+- Exception: if the END_OF_DATA at D is with drain, and the head of the channel's source task has
+  `params.interruptible_timers`, D is instead the lowest position of a WATERMARK of `MAX` there, if that is higher; without
+  one, the second condition does not apply. Reason: Flink 2.3.0 finishes the operators while timers that were interrupted
+  are left. They fire after EndOfData, and what they emit is lost (FLINK-39481, rules 4.11, 9.18).
 - In a whole run, 1 for each channel and each of the two tables without END_OF_PARTITION.
 """
 

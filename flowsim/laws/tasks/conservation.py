@@ -8,14 +8,17 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, Level, LifeEvent
+from flowsim.laws.channels.end import held_back
 from flowsim.laws.elements import counted, sent_by_channel
 from flowsim.laws.event_time.paths import strategy_of
 from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.slices import Ints, Slice
+from flowsim.laws.slices import Ints, Rows, Slice
 
 ID: Final = "conservation"
 _RECORD: Final = int(ElementKind.RECORD)
+_END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
+_DRAIN: Final = 1
 _OPEN, _FINISHED = int(LifeEvent.OPEN), int(LifeEvent.FINISHED)
 _PUT, _EMIT = int(AsyncAction.PUT), int(AsyncAction.EMIT)
 _ASYNC: Final = ("operator", "action", "rows")
@@ -48,6 +51,13 @@ class Equations:
         self._channels: dict[int, list[int]] = {}
         for channel in graph.sent_by(task.task):
             self._channels.setdefault(channel.edge, []).append(channel.channel)
+        received_on = graph.received_by(task.task)
+        self._open_channels: dict[int, set[int]] = {}
+        """By input, the channels without END_OF_DATA; empty unless timers of a sender can be interrupted (rule 9.18)."""
+        if not graph.once(held_back).isdisjoint(channel.channel for channel in received_on):
+            for channel in received_on:
+                self._open_channels.setdefault(channel.input, set()).add(channel.channel)
+        self._inputs_of = {channel.channel: channel.input for channel in received_on}
         self._opening: dict[int, int] = {}
         """Sequence number of the first OPEN of each operator; elements put before it come from a snapshot (rule 11.22)."""
         self._counts: dict[int, Counts] = {}
@@ -75,6 +85,8 @@ class Equations:
         received, late = facts.of("received"), facts.of("late_drop")
         if len(received):
             self._facts["received", 0] += int(np.count_nonzero(received.column("kind") == _RECORD))
+            if self._open_channels:
+                self._count_lost(received)
         self._count("taken in", facts.of("window_intake").column("operator"))
         self._count("dropped", late.column("operator")[late.column("side_output") == 0])
         elements = facts.of("async_elements")
@@ -84,6 +96,15 @@ class Equations:
                 self._facts["put", operator] += self._opening.get(operator, _AT_THE_END) < seq
             elif action == _EMIT:
                 self._facts["emitted", operator] += rows
+
+    def _count_lost(self, received: Rows) -> None:
+        """Subtracts the records of inputs that have ended: the head does not get them (rule 4.11, FLINK-39481)."""
+        for channel, kind, timestamp in received.tuples(("channel", "kind", "timestamp")):
+            still_open = self._open_channels.get(self._inputs_of.get(channel, -1))
+            if kind == _END_OF_DATA and timestamp == _DRAIN and still_open is not None:
+                still_open.discard(channel)
+            elif kind == _RECORD and still_open is not None and not still_open:
+                self._facts["received", 0] -= 1
 
     def _count(self, what: str, operators: Ints) -> None:
         for operator, rows in counted(operators) if len(operators) else ():
@@ -214,7 +235,8 @@ _COUNTS: Final = """\
      - `async_wait`, second equation: records_out = the sum of `rows` of its EMIT rows of kind RECORD. In a task that is
        not finished, records_out is at least this sum, because the element in progress may have several results.
   3. *head*, per row with `input_operator` -1 whose kind is not `source`: records_in = the number of RECORD rows in
-     `received` of the task.
+     `received` of the task. If the head of a sender has `params.interruptible_timers`, the records of an input after
+     the END_OF_DATA rows with drain of all its channels do not count: they are lost (rule 4.11, FLINK-39481).
   4. *chained*, per row with `input_operator` >= 0 and `input_tag` '': records_in = records_out of its input operator in
      the same task.
   5. *edge*, per edge with `side_output` '' and per task of its source vertex: the records sent over the edge =
@@ -239,7 +261,7 @@ LAWS: Final = (
             "operator_counts": _COLUMNS,
             "lifecycle": ("operator", "event"),
             "sent": ("channel", "kind"),
-            "received": ("kind",),
+            "received": ("channel", "kind", "timestamp"),
             "window_intake": ("operator",),
             "late_drop": ("operator", "side_output"),
             "async_elements": (*_ASYNC, "kind"),

@@ -38,11 +38,15 @@ class _End(NamedTuple):
 class EndOfTask:
     """Collects the ends of channels, a few each, until the whole life cycle of the task is known."""
 
-    def __init__(self, task: Task, operators: int, assigned: dict[int, bool], found: Findings) -> None:
+    def __init__(
+        self, task: Task, operators: int, assigned: dict[int, bool], holds_back: bool, found: Findings
+    ) -> None:
         self._task = task
         self._operators = operators
         self._assigned = assigned
         """By channel, whether it is after an operator of kind ``watermarks``: law task-watermark judges its last one."""
+        self._holds_back = holds_back
+        """Whether the task's timers can be interrupted, so that MAX_WATERMARK may follow END_OF_DATA (rule 9.18)."""
         self._found = found
         self._maximum: set[int] = set()
         self._idle = {channel for channel, behind in assigned.items() if behind}
@@ -76,7 +80,9 @@ class EndOfTask:
     def end(self, whole: bool) -> None:
         task = self._task.task
         for one in self._ends:
-            wrong = self._wrong_end_of_data(one) if one.kind == _END_OF_DATA else self._wrong_end_of_partition(one)
+            wrong = (
+                self._wrong_end_of_data(one, whole) if one.kind == _END_OF_DATA else self._wrong_end_of_partition(one)
+            )
             if wrong:
                 self._found.broken(wrong, (task, one.seq), task=task, seq=one.seq, channel=one.channel)
         if not whole and _FINISHED in self._life:
@@ -86,10 +92,12 @@ class EndOfTask:
                 what = "its sender finished, but no END_OF_PARTITION"
                 self._found.broken(what, (task, _AT_THE_END, channel), task=task, channel=channel)
 
-    def _wrong_end_of_data(self, end: _End) -> str:
+    def _wrong_end_of_data(self, end: _End, whole: bool) -> str:
         finished = self._life.get(_FINISH, [])
         due = not end.idle and len(self._reached) >= self._task.inputs
-        if end.drain and due and not end.maximum:
+        # FLINK-39481: the operators finish while timers are left, and these still send the watermark in the end.
+        is_late = self._holds_back and (end.channel in self._maximum or not whole)
+        if end.drain and due and not end.maximum and not is_late:
             return "EndOfData with drain, but no MAX_WATERMARK before it"
         if not end.drain and end.maximum and not self._task.inputs:
             return "MAX_WATERMARK, but EndOfData without drain"
@@ -120,7 +128,8 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> EndOfTask | None:
         return None
     edges = graph.once(_assigned_edges)
     assigned = {channel.channel: channel.edge in edges for channel in sent_on}
-    return EndOfTask(task, len(graph.operators_of(task.vertex)), assigned, found[ID])
+    holds_back = graph.once(EventTimePaths).holds_back(task.vertex)
+    return EndOfTask(task, len(graph.operators_of(task.vertex)), assigned, holds_back, found[ID])
 
 
 _COUNTS: Final = """\
@@ -133,11 +142,13 @@ _COUNTS: Final = """\
   - END_OF_DATA with drain: the task has fewer FINISH rows than operators;
   - END_OF_PARTITION: fewer CLOSE rows than operators are before it, or a FINISHED row is before it.
 - A task with a RESTORED_AS_FINISHED row has no operators here: they do not run.
-- Exceptions: the first condition does not apply in two cases:
+- Exceptions: the first condition does not apply in three cases:
   - An input of the task has no WATERMARK of `MAX` in `task_watermark`. Downstream of a source that ends while idle,
     event time never ends.
   - The edge of the channel is after a `watermarks` operator in the same chain. Law task-watermark judges whether that
     operator passes `MAX`.
+  - The head of the task has `params.interruptible_timers`, and a WATERMARK of `MAX` is after it, or the run is a prefix.
+    Flink 2.3.0 finishes the operators while timers that were interrupted are left (FLINK-39481, rule 9.18).
 - In a prefix, 1 for each channel without END_OF_PARTITION whose source task has a FINISHED row. (In a whole run, law
   channel-end requires every END_OF_PARTITION. In every run, it requires that there is only one, and no row after it.)
 """

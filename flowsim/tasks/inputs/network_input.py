@@ -62,10 +62,14 @@ class CanEmitBatchOfRecordsChecker:
 class FinishedDataOutput(OperatorInput):
     """Drops all elements that arrive after the end of the data. Flink: FinishedDataOutput (rule 4.11)."""
 
-    __slots__ = ()
+    __slots__ = ("_input",)
+
+    def __init__(self, input_: StreamTaskNetworkInput) -> None:
+        self._input = input_
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
-        """Drops the element."""
+        """Drops the element, which is then not counted as a record that the task took in."""
+        self._input.records_in -= 1
 
     def process_watermark(self, timestamp: int) -> None:
         """Drops the watermark."""
@@ -96,9 +100,9 @@ class StreamTaskNetworkOutput:
         self.watermarks = 0
         self.current_watermark = NO_TIMESTAMP
 
-    def finish(self) -> None:
-        """Drops all later elements, because the data has ended (rule 4.11)."""
-        self.operator = FinishedDataOutput()
+    def finish(self, input_: StreamTaskNetworkInput) -> None:
+        """Drops all later elements of ``input_``, because the data has ended (rule 4.11)."""
+        self.operator = FinishedDataOutput(input_)
 
     def emit_watermark(self, timestamp: int) -> None:
         self.watermarks += 1
@@ -311,7 +315,7 @@ class StreamTaskNetworkInput:
         elif isinstance(event, EndOfData):
             status = self.gate.end_of_data_status()
             if status is EndOfDataStatus.DRAINED:
-                self.output.finish()
+                self.output.finish(self)
                 return DataInputStatus.END_OF_DATA
             if status is EndOfDataStatus.STOPPED:
                 return DataInputStatus.STOPPED

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph
+from flowsim.units import MAX_WATERMARK
 from tests.support.oracle.catalogue import Outcome
+from tests.support.oracle.event_time_paths import EventTimePaths
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 
 _NO_CHANNELS = "the job has no channels"
@@ -118,6 +120,17 @@ def _judge_ends(
             first[channel] = min((position, timestamp), first.get(channel, never))
     # Mails of async calls are not stopped: an answer before the operator is closed is emitted, and forwarded.
     goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
+    paths = EventTimePaths(graph)
+    for channel, (ends_at, drain) in list(end_of_data.items()):
+        about = graph.channels.get(channel)
+        if drain and about is not None and paths.holds_back(graph.edges[about.edge].source_vertex):
+            # FLINK-39481: timers that were interrupted fire after EndOfData; their last watermark ends the channel.
+            last = [
+                position
+                for (of, position), (kind, timestamp, _) in rows
+                if of == channel and kind == ElementKind.WATERMARK and timestamp == MAX_WATERMARK
+            ]
+            end_of_data[channel] = (max(ends_at, min(last, default=1 << 63)), drain)
     for (channel, position), (kind, _, _) in rows:
         ends_at, drain = end_of_data.get(channel, never)
         if position > end_of_partition.get(channel, never)[0]:

@@ -29,6 +29,7 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             examined += kind in (ElementKind.END_OF_DATA, ElementKind.END_OF_PARTITION)
     findings = Findings(examined)
     assigned, reached = _assigned(graph), _inputs_at_the_end(facts)
+    paths = EventTimePaths(graph)
     for channel in sorted(by_channel):
         maximum, idle = False, channel in assigned
         for seq, task, kind, timestamp in sorted(by_channel[channel]):
@@ -45,6 +46,9 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
                 wrong = "of a task that nobody described"
             elif kind == ElementKind.END_OF_DATA:
                 due = not idle and len(reached.get(task, ())) >= about.inputs
+                # FLINK-39481: timers that were interrupted send the last watermark after EndOfData.
+                comes = any(k == ElementKind.WATERMARK and at == MAX_WATERMARK for _, _, k, at in by_channel[channel])
+                due = due and not (paths.holds_back(about.vertex) and (comes or not whole))
                 wrong = _wrong_end_of_data(timestamp == _DRAIN, maximum, due, about.inputs == 0)
                 wrong = wrong or _misplaced_end_of_data(life, seq, timestamp == _DRAIN, running)
             elif kind == ElementKind.END_OF_PARTITION:

@@ -17,6 +17,7 @@ from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
 from flowsim.why.event_time.panes import panes_of, pending
+from flowsim.why.lost_behind_end import lost_causes, received_records
 from flowsim.why.restarts import attempt_text, early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waiting import chain
@@ -52,7 +53,7 @@ def records_in(facts: RunFacts, one: OperatorAt) -> tuple[int | None, Row | None
     for task in one.tasks(facts):
         counts = facts.rows("operator_counts", task).equal(operator=one.operator.operator).last()
         if one.operator.input_operator < 0:
-            rows = facts.rows("received", task).equal(kind=ElementKind.RECORD)
+            rows = received_records(facts, task)[0]
             total, last = total + len(rows), rows.last() or last
         elif counts is not None:
             total, last = total + counts["records_in"], counts
@@ -248,6 +249,9 @@ def _over_the_network(facts: RunFacts, one: OperatorAt) -> OperatorAt | list[Cau
             return chain(facts, state)
         if state is not None and state.doing in (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK):
             return [Cause(f"{state.sentence(facts)}.", ("3.28",), _begin(state)), *chain(facts, state)]
+    lost = [cause for task in tasks for cause in lost_causes(facts, task)]
+    if lost:
+        return lost
     records = sum(len(facts.rows("received", task).equal(kind=ElementKind.RECORD)) for task in tasks)
     for channel in channels:
         flow = flow_of(facts, channel)

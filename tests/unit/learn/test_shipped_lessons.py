@@ -133,6 +133,10 @@ ANSWERS: dict[str, tuple[list[list[str]], list[list[str]]]] = {
          ["settings.floating_buffers_per_gate=1", "settings.max_buffers_per_channel=3"]],
         [["settings.max_buffers_per_channel=2"], ["settings.exclusive_buffers_per_channel=1"], ["settings.buffer_debloat={}"]],
     ),
+    "17_lost_alarms": (
+        [["settings.interruptible_timers=false"], ["settings.checkpointing.unaligned=false"], ["settings.segment_size=256 B"]],
+        [["settings.segment_size=129 B"], ["settings.interruptible_timers=true", "settings.segment_size=160 B"]],
+    ),
 }  # fmt: skip
 """By lesson: answers that solve the exercise as its text states it, and answers that do not."""
 

@@ -234,6 +234,39 @@ def test_all_results_are_there(ask: Ask) -> None:
     assert answer.notes == ("nothing is open before it: what was read has been processed",)
 
 
+LOST = "41e_rows_lost_behind_interruptible_timers"
+
+
+def test_rows_behind_the_end_of_data_are_named_with_their_timers(ask: Ask) -> None:
+    """2,000 timers fire, and the scenario expects 1,165 rows."""
+    answer = ask(LOST, "no-output", "out")
+
+    assert answer.statement.text == "Sink: out has received 1,165 rows."
+    dropped, finished = answer.causes
+    assert "dropped 835 records that came after the end of its data" in dropped.text
+    assert (dropped.rules, len(dropped.details), dropped.details[-1]) == (("4.11",), 17, "and 819 more")
+    assert "while 835 timers of its 2,000 had not fired" in finished.text
+    assert "FLINK-39481" in finished.text
+
+
+@pytest.mark.parametrize("at_ms", [300, 900, 1_200, 1_600, 3_000])
+def test_rows_that_are_called_lost_are_those_that_are_nowhere(ask: Ask, recorded: Recorded, at_ms: int) -> None:
+    answer = ask(LOST, "no-output", "out", at_ms=at_ms)
+    table = flowsim.open_recording(recorded(LOST)).table("received").to_pylist()
+    arrived = [row["time_ns"] for row in table if row["task"] == 2 and row["kind"] == ElementKind.RECORD]
+    until = sum(time <= 1_000_000_000 + at_ms * 1_000_000 for time in arrived)
+
+    assert answer.statement.text.startswith(f"Sink: out has received {min(until, 1165):,} rows")
+    lost = re.search(r"dropped ([\d,]+) records? that came after the end", text_of(answer))
+    assert (0 if lost is None else int(lost[1].replace(",", ""))) == max(until - 1165, 0)
+
+
+def test_no_row_is_called_lost_without_interruptible_timers(ask: Ask) -> None:
+    answer = ask(LOST, "no-output", "out", overrides=("settings.interruptible_timers=false", "expect={}"))
+
+    assert (answer.statement.text, answer.causes) == ("Sink: out has received 2,000 rows.", ())
+
+
 def test_window_that_fired_names_its_firing(ask: Ask) -> None:
     answer = ask("12_three_lateness_settings", "no-output", "[0,10)", "forgiving")
 

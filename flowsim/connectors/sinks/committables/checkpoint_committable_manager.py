@@ -12,7 +12,6 @@ from flowsim.connectors.sinks.committables.committable_message import (
 )
 from flowsim.connectors.sinks.committables.subtask_committable_manager import SubtaskCommittableManager
 from flowsim.errors import InvariantViolation
-from flowsim.quantities import count_text
 from flowsim.values.java_hash_map import DEFAULT_CAPACITY, capacity_after, in_order_of_bins
 
 C = TypeVar("C")
@@ -109,9 +108,8 @@ class CheckpointCommittableManager(Generic[C]):
             pending = [request for request in pending if not request.is_finished]
             calls += 1
         if pending:
-            raise CommitFailed(
-                f"Failed to commit {count_text(len(pending), 'committable')} after {max_retries} retries: {pending}"
-            )
+            # Flink's words, also for one.
+            raise CommitFailed(f"Failed to commit {len(pending)} committables after {max_retries} retries: {pending}")
 
     @property
     def successful_committables(self) -> list[C]:

@@ -24,13 +24,15 @@ _SECRETS: Final = ("password", "sslpassword", "oauth_client_secret")
 _FORM: Final = "postgresql://USER@HOST:PORT/DATABASE"
 
 
-_PERMANENT_CLASSES: Final = frozenset(
-    {"0A", "0L", "0P", "22", "23", "28", "2B", "2F", "38", "39", "3D", "3F", "42", "44", "54", "P0"}
+_PERMANENT: Final = (
+    *("0A", "0L", "0P", "22", "23", "28", "2B", "2F", "38", "39", "3D", "3F", "42", "44", "54", "P0"),
+    "55000",
 )
-"""Classes of SQLSTATE whose errors the same statement meets again: missing rights, tables or columns, and values.
+"""Beginnings of the SQLSTATEs that the same statement meets again: missing rights, tables or columns, and values.
 
-Another attempt may succeed after errors of the other classes, such as 08 (connection), 25 (read-only, as a standby is
-until its promotion), 40 (rollback), 53 (resources), 55 (locks), 57 (shutdown) and 58 (system).
+55000 is a view that takes no rows. Another attempt may succeed after other errors, such as those of the classes 08
+(connection), 25 (read-only, as a standby is until its promotion), 40 (rollback), 53 (resources), 55 (locks), 57 (shutdown)
+and 58 (system).
 """
 
 
@@ -121,5 +123,5 @@ class PostgresConnection:
         except self._errors_of_driver as error:
             state = error.sqlstate or ""
             # The error of the driver may contain the password, so it is no cause.
-            permanent = SuppressRestarts(f"SQLSTATE {state}") if state[:2] in _PERMANENT_CLASSES else None
+            permanent = SuppressRestarts(f"SQLSTATE {state}") if state.startswith(_PERMANENT) else None
             raise BadInput(f"{self.owner}: {self._server.message_of(error)}") from permanent

@@ -373,7 +373,15 @@ def test_role_without_rights_fails_the_job_at_the_first_error(
 
 @pytest.mark.parametrize(
     ("state", "is_permanent"),
-    [("42P01", True), ("42501", True), ("22003", True), ("28P01", True), ("3D000", True), ("P0001", True)]
+    [
+        ("42P01", True),
+        ("42501", True),
+        ("22003", True),
+        ("28P01", True),
+        ("3D000", True),
+        ("P0001", True),
+        ("55000", True),
+    ]
     + [(each, False) for each in ("08006", "25006", "40001", "40P01", "53100", "53300", "55P03", "57P01", "58030")],
 )
 def test_class_of_sqlstate_decides_whether_an_error_is_permanent(url: str, state: str, is_permanent: bool) -> None:

@@ -24,6 +24,9 @@ PARTS = {
     "03_slow_sink_backpressure waiting numbers --at 500ms": [
         "4 buffers in the sender's queue, 0 credits", "elements sent and not read", "the limit for one channel is 4",
     ],
+    "41e_rows_lost_behind_interruptible_timers no-output out": [
+        "dropped 835 records that came after the end of its data", "FLINK-39481", "9.18",
+    ],
     "06_one_slow_channel waiting clicks": ["One channel at its limit blocks the task for all its channels", "[5.35"],
     "44a_rebalance_to_a_slow_subtask waiting requests": [
         "score (1/4) has 10 buffers of it", "One channel at its limit blocks the task for all its channels",

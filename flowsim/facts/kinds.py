@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
 
 class Level(IntEnum):
@@ -28,6 +29,10 @@ class ElementKind(IntEnum):
     """An event between restored in-flight data. It has the position of the next element, and does not count."""
     UNALIGNED_BARRIER = 9
     """A barrier that may overtake elements. It has the position of the next element, and does not count."""
+
+
+DRAIN: Final = 1
+"""The ``timestamp`` of an END_OF_DATA with drain; without drain it is 0."""
 
 
 class BufferSide(IntEnum):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowsim.errors import BadInput, MissingExtra, did_you_mean
-from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, WaitKind
+from flowsim.facts.kinds import DRAIN, ActionKind, ActionPhase, ElementKind, WaitKind
 from flowsim.facts.schema import ACTIONS, FACT_TABLES, TABLES, Column, Table
 from flowsim.units import NO_TIMESTAMP
 
@@ -34,7 +34,7 @@ _FIRST_MS: Final = -62_135_596_800_000
 """The first and the last day of Python's datetime, in ms: 0001-01-01 and 9999-12-31."""
 _LAST_MS: Final = 253_402_300_799_999
 _STATUS: Final = {0: "ACTIVE", -1: "IDLE"}
-_END_OF_DATA: Final = {1: "DRAIN", 0: "NO_DRAIN"}
+_END_OF_DATA: Final = {DRAIN: "DRAIN", 0: "NO_DRAIN"}
 
 Columns = Iterator[tuple[str, pa.ChunkedArray]]
 

@@ -42,7 +42,7 @@ class Scheduler(Protocol):
     ) -> Timer:
         """Runs ``callback`` at ``when_ns`` (at once if that has passed), before any actor's turn at that time.
 
-        ``origin`` stands for the thread whose event this is in Flink. Events of one origin run in order of their time and
+        ``origin`` represents the thread whose event this is in Flink. Events of one origin run in order of their time and
         creation. A policy may choose the order of events of different origins at one time, and turns between them. None:
         no thread's event, it only lets an actor continue or observes the job; it runs before the events of its time.
 

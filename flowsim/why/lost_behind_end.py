@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import ElementKind, TimerAction
+from flowsim.facts.kinds import DRAIN, ElementKind, TimerAction
 from flowsim.laws.event_time.paths import EventTimePaths
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import record_text
@@ -14,14 +14,13 @@ from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 
 _MOST_LISTED: Final = 16
-_DRAIN: Final = 1
 
 
 def received_records(facts: RunFacts, task: int) -> tuple[Rows, Rows]:
     """The records that a task received: those that its operators got, and those behind the end of their input."""
     rows = facts.rows("received", task)
     lost = np.zeros(len(rows), dtype=np.bool_)
-    ends = rows.equal(kind=ElementKind.END_OF_DATA, timestamp=_DRAIN)
+    ends = rows.equal(kind=ElementKind.END_OF_DATA, timestamp=DRAIN)
     channels: dict[int, list[int]] = {}
     for channel in facts.received_by(task):
         channels.setdefault(channel.input, []).append(channel.channel)
@@ -42,8 +41,8 @@ def lost_causes(facts: RunFacts, task: int) -> list[Cause]:
     values = [record_text("record", row["timestamp"], facts.names.value(row["fingerprint"])) for row in _head(lost)]
     more = (f"and {len(lost) - _MOST_LISTED:,} more",) if len(lost) > _MOST_LISTED else ()
     text = (
-        f"{facts.task(task)} dropped {count_text(len(lost), 'record')} that came after the end of its data: "
-        f"it got the first one at {facts.moment(first['time_ns'])}, and every sender had sent EndOfData before."
+        f"{facts.task(task)} dropped {count_text(len(lost), 'record')} that came after the end of its data, the first one at "
+        f"{facts.moment(first['time_ns'])}: every channel of that input had delivered EndOfData before."
     )
     causes = [Cause(text, ("4.11",), place_of(first), (*values, *more))]
     channels = facts.graph.channels
@@ -67,8 +66,8 @@ def _late_timers(facts: RunFacts, sender: int) -> list[Cause]:
     if first is None:
         return []
     text = (
-        f"{facts.task(sender)} finished its operators and sent EndOfData at {facts.moment(end['time_ns'])}, while "
-        f"{count_text(len(late), 'timer')} of its {len(fired):,} had not fired: mails had interrupted them. They fired after it, "
-        "and what they emitted is lost. This is FLINK-39481, a bug of Flink 2.3.0 with interruptible timers."
+        f"{facts.task(sender)} had finished its operators and sent EndOfData at {facts.moment(end['time_ns'])}, while "
+        f"{count_text(len(late), 'timer')} of its {len(fired):,} had not fired: a mail had interrupted the firing. They fired "
+        "after it, so what they sent came after EndOfData. This is FLINK-39481, a bug of Flink 2.3.0."
     )
     return [Cause(text, ("9.18", "4.12"), place_of(first))]

@@ -9,7 +9,7 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.channels.end_elements import received_ends, sent_ends
-from flowsim.laws.event_time.paths import EventTimePaths
+from flowsim.laws.event_time.paths import held_back
 from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import EVIDENCE_ROWS, Findings, FoundByLaw, Law, SecondWalk, needs_channels
@@ -136,12 +136,6 @@ def _highest_of_few(rows: Rows) -> Iterable[tuple[int, int]]:
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ChannelEnds:
     return ChannelEnds(graph.once(held_back), found[ID])
-
-
-def held_back(graph: JobGraph) -> frozenset[int]:
-    """The channels after a task whose timers can be interrupted, and may emit after EndOfData (rule 9.18)."""
-    paths = graph.once(EventTimePaths)
-    return frozenset(c.channel for c in graph.channels.values() if paths.holds_back(graph.edges[c.edge].source_vertex))
 
 
 def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Suspect]:

@@ -117,6 +117,12 @@ class EventTimePaths:
         return head is not None and head.params.get("interruptible_timers") is True
 
 
+def held_back(graph: JobGraph) -> frozenset[int]:
+    """The channels after a task whose timers can be interrupted, and may emit after EndOfData (rule 9.18)."""
+    paths = graph.once(EventTimePaths)
+    return frozenset(c.channel for c in graph.channels.values() if paths.holds_back(graph.edges[c.edge].source_vertex))
+
+
 def strategy_of(operator: Operator) -> Mapping[str, object] | None:
     """The settings of the operator's watermark strategy, if it has a described one."""
     found = operator.params.get("watermarks")

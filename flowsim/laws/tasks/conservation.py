@@ -7,10 +7,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from flowsim.facts.kinds import AsyncAction, ElementKind, Level, LifeEvent
-from flowsim.laws.channels.end import held_back
+from flowsim.facts.kinds import DRAIN, AsyncAction, ElementKind, Level, LifeEvent
 from flowsim.laws.elements import counted, sent_by_channel
-from flowsim.laws.event_time.paths import strategy_of
+from flowsim.laws.event_time.paths import held_back, strategy_of
 from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Ints, Rows, Slice
@@ -18,7 +17,6 @@ from flowsim.laws.slices import Ints, Rows, Slice
 ID: Final = "conservation"
 _RECORD: Final = int(ElementKind.RECORD)
 _END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
-_DRAIN: Final = 1
 _OPEN, _FINISHED = int(LifeEvent.OPEN), int(LifeEvent.FINISHED)
 _PUT, _EMIT = int(AsyncAction.PUT), int(AsyncAction.EMIT)
 _ASYNC: Final = ("operator", "action", "rows")
@@ -101,7 +99,7 @@ class Equations:
         """Subtracts the records of inputs that have ended: the head does not get them (rule 4.11, FLINK-39481)."""
         for channel, kind, timestamp in received.tuples(("channel", "kind", "timestamp")):
             still_open = self._open_channels.get(self._inputs_of.get(channel, -1))
-            if kind == _END_OF_DATA and timestamp == _DRAIN and still_open is not None:
+            if kind == _END_OF_DATA and timestamp == DRAIN and still_open is not None:
                 still_open.discard(channel)
             elif kind == _RECORD and still_open is not None and not still_open:
                 self._facts["received", 0] -= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from flowsim.facts.kinds import ElementKind, Level, LifeEvent
+from flowsim.facts.kinds import DRAIN, ElementKind, Level, LifeEvent
 from flowsim.laws.channels.end_elements import sent_ends_and_idleness
 from flowsim.laws.event_time.paths import EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Task
@@ -18,7 +18,6 @@ _WATERMARK, _STATUS = int(ElementKind.WATERMARK), int(ElementKind.STATUS)
 _END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
 _FINISH, _CLOSE, _FINISHED = LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.FINISHED
 _IDLE: Final = -1
-_DRAIN: Final = 1
 _AT_THE_END: Final = 2**63 - 1
 
 
@@ -60,7 +59,7 @@ class EndOfTask:
             if _END_OF_DATA <= kind <= _END_OF_PARTITION:
                 self._found.examined += 1
                 maximum, idle = channel in self._maximum, channel in self._idle
-                self._ends.append(_End(seq, channel, kind, timestamp == _DRAIN, maximum, idle))
+                self._ends.append(_End(seq, channel, kind, timestamp == DRAIN, maximum, idle))
             elif kind == _WATERMARK:
                 self._maximum.add(channel)
             elif kind == _STATUS and timestamp == _IDLE:

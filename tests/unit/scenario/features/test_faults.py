@@ -21,6 +21,16 @@ sinks: {o: {input: m, collect: {}, chaining: never, parallelism: 3}}
 """
 
 
+def check_refused(folder: Path, text: str, message: str) -> None:
+    """The scenario is refused with the position and the reason, and nothing is written."""
+    path = folder / "s.yaml"
+    path.write_text(text)
+    with pytest.raises(ScenarioError) as refused:
+        run_scenario(path, out=folder / "out")
+    assert str(refused.value) == f"{path}{message}"
+    assert list(folder.iterdir()) == [path]
+
+
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -41,12 +51,7 @@ sinks: {o: {input: m, collect: {}, chaining: never, parallelism: 3}}
     ],
 )
 def test_unknown_part_is_refused_with_position_and_nothing_is_written(tmp_path: Path, fault: str, message: str) -> None:
-    path = tmp_path / "s.yaml"
-    path.write_text(f"{JOB}faults: [{{{fault}}}]\n")
-    with pytest.raises(ScenarioError) as refused:
-        run_scenario(path, out=tmp_path / "out")
-    assert str(refused.value) == f"{path}{message}"
-    assert list(tmp_path.iterdir()) == [path]
+    check_refused(tmp_path, f"{JOB}faults: [{{{fault}}}]\n", message)
 
 
 NO_CHECKPOINT = "the job takes no checkpoint: set settings.checkpointing.interval, or request one with an action"
@@ -72,12 +77,7 @@ NO_CHECKPOINT = "the job takes no checkpoint: set settings.checkpointing.interva
 )
 @pytest.mark.parametrize("settings", ["", "settings: {checkpointing: {retained: 2}}\n"])
 def test_fault_without_effect_is_refused(tmp_path: Path, text: str, message: str, settings: str) -> None:
-    path = tmp_path / "s.yaml"
-    path.write_text(f"{JOB}{text}\n{settings}")
-    with pytest.raises(ScenarioError) as refused:
-        run_scenario(path, out=tmp_path / "out")
-    assert str(refused.value) == f"{path}{message}"
-    assert list(tmp_path.iterdir()) == [path]
+    check_refused(tmp_path, f"{JOB}{text}\n{settings}", message)
 
 
 @pytest.mark.parametrize(

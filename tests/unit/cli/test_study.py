@@ -81,3 +81,16 @@ def test_ctrl_c_keeps_finished_combinations(jobs: str, flowsim: Any, tmp_path: P
     document = json.loads(written.read_text())
     assert (document["complete"], [row["records"] for row in document["rows"]]) == (False, [9])
     assert (tmp_path / "out" / "s" / "study.md").exists()
+
+
+def test_ctrl_c_while_a_process_starts_is_left_to_the_command(flowsim: Any, tmp_path: Path) -> None:
+    at_start = (
+        "import os, signal, sys\nif '--multiprocessing-fork' in sys.argv:\n    os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    (tmp_path / "sitecustomize.py").write_text(at_start)
+    command = [sys.executable, "-m", "flowsim", "study", "tiny.yaml", "--vary", "settings.seed=5,6", "--jobs", "2"]
+    found_first = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    ended = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": found_first}, capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import signal
 import sqlite3
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from flowsim import run_scenario
@@ -41,20 +43,25 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted((path.parent for path in found), key=lambda path: int(path.name.partition("-")[2]))
 
 
-@pytest.fixture
-def killed(tmp_path: Path) -> Path:
-    """A run that was killed after some checkpoints, with committed rows in its sinks."""
-    shutil.copy(SCENARIO, tmp_path / "job.yaml")
+def kill_after_parts(folder: Path, pattern: str, count: int, *arguments: str) -> None:
+    """Kills a run when a sink has so many part files, and the run a checkpoint."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "flowsim", "run", "job.yaml", "--out", "out"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        [sys.executable, "-m", "flowsim", "run", "job.yaml", "--out", "out", *arguments],
+        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     for _ in range(1200):
-        if len(list((tmp_path / "out/sinks/kept").glob("part-*.csv"))) >= 3 and checkpoints(tmp_path):
+        if len(list((folder / "out/sinks").glob(pattern))) >= count and checkpoints(folder):
             break
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=60)
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Path:
+    """A run that was killed after some checkpoints, with committed rows in its sinks."""
+    shutil.copy(SCENARIO, tmp_path / "job.yaml")
+    kill_after_parts(tmp_path, "kept/part-*.csv", 3)
     assert 0 < len(rows(tmp_path)[0]) < COUNT
     return tmp_path
 
@@ -78,6 +85,31 @@ def test_resumed_run_has_every_row_once(killed: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert f"resuming from out/ck/{checkpoints_before(done)}" in done.stderr
     assert rows(killed) == (list(range(COUNT)), list(range(COUNT)))
+
+
+def test_other_file_formats_have_every_row_once_after_several_kills(tmp_path: Path) -> None:
+    text, _, _ = SCENARIO.read_text().partition("  kept:")
+    (tmp_path / "job.yaml").write_text(
+        text + "  lines: {input: numbers, jsonl: {}}\n  columns: {input: numbers, parquet: {}}\n"
+    )
+    kill_after_parts(tmp_path, "columns/part-*.parquet", 3)
+    for parts in (6, 10):
+        kill_after_parts(tmp_path, "columns/part-*.parquet", parts, "--resume")
+    parts_before = len(list((tmp_path / "out/sinks/lines").glob("part-*.jsonl")))
+    done = run(tmp_path, "--resume", *SMALL)
+    assert done.returncode == 0, done.stderr
+    lines = [
+        json.loads(line)["n"]
+        for part in (tmp_path / "out/sinks/lines").glob("part-*.jsonl")
+        for line in part.read_text().splitlines()
+    ]
+    columns = [
+        number
+        for part in (tmp_path / "out/sinks/columns").glob("part-*.parquet")
+        for number in pq.read_table(part)["n"].to_pylist()
+    ]
+    assert (sorted(lines), sorted(columns)) == (list(range(COUNT)), list(range(COUNT)))
+    assert 0 < parts_before < len(list((tmp_path / "out/sinks/lines").glob("part-*.jsonl")))
 
 
 def checkpoints_before(done: subprocess.CompletedProcess[str]) -> str:

@@ -372,3 +372,5 @@ class CommittableAction(IntEnum):
     """The committer signaled a failure with a known reason; the committable is dropped."""
     RESTORED = 4
     """It was restored with the state of the committer; it is committed again unless it was committed before."""
+    ABORTED = 5
+    """A transaction that waited for its checkpoint was aborted, which no sink may do (rule 12.137)."""

@@ -57,6 +57,30 @@ CHECKPOINT_FAULTS: Final = (
         "committed-once",
     ),
     FaultKind(
+        "transaction_committed_twice",
+        Component.OPERATOR,
+        "a sink function with transactions commits each of them twice when it is notified",
+        "committed-once",
+    ),
+    FaultKind(
+        "transaction_not_committed",
+        Component.OPERATOR,
+        "a sink function with transactions commits nothing when it is notified",
+        "committed-once",
+    ),
+    FaultKind(
+        "transaction_aborted_at_close",
+        Component.OPERATOR,
+        "a sink function aborts the transactions that wait for their checkpoint when it is closed",
+        "committed-once",
+    ),
+    FaultKind(
+        "transaction_not_recovered",
+        Component.OPERATOR,
+        "a sink function does not commit its restored transactions",
+        "committed-once",
+    ),
+    FaultKind(
         "channel_not_stored",
         Component.CHECKPOINTS,
         "an unaligned checkpoint of the task does not contain the data of its first channel that has some",
@@ -93,6 +117,7 @@ _OF_RESTORES: Final = frozenset(
         "state_lost_at_restore",
         "timer_lost_at_restore",
         "source_skips_at_restore",
+        "transaction_not_recovered",
         "new_data_before_restored",
         "restored_into_another_channel",
     }

@@ -9,8 +9,10 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.async_wait import faulty_async_operator
 from flowsim.faults.recovery import HastyCommitterOperator
 from flowsim.faults.timers import DuplicatingTimerQueue, EarlyTimeServiceManager, LosingTimerQueue, StaleKeyContext
+from flowsim.faults.transactions import FAULTY_TRANSACTIONS
 from flowsim.faults.watermarks import ActiveHidingOutput, early_strategy
 from flowsim.faults.windows import faulty_interval_join, faulty_window_operator
+from flowsim.legacy.stream_sink import StreamSink
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.functions.interval_join import IntervalJoinOperator
 from flowsim.operators.operator_components import OperatorComponents
@@ -38,6 +40,9 @@ def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> Stream
         return faulty_async_operator(operator, faults)
     if isinstance(operator, CommitterOperator) and "committed_too_early" in faults:
         return HastyCommitterOperator(operator.create_committer)
+    if isinstance(operator, StreamSink):
+        chosen = [fault for fault in faults if fault in FAULTY_TRANSACTIONS]
+        return StreamSink(operator.function, FAULTY_TRANSACTIONS[chosen[-1]]) if chosen else operator
     if isinstance(operator, WindowOperator):
         return faulty_window_operator(operator, faults)
     if isinstance(operator, IntervalJoinOperator):

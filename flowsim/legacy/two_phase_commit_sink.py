@@ -1,26 +1,16 @@
-"""Sinks with a transaction per checkpoint, before Sink V2 (rule 12.137). Flink: TwoPhaseCommitSinkFunction, StreamSink."""
+"""Functions with a transaction per checkpoint, before Sink V2 (rule 12.137). Flink: TwoPhaseCommitSinkFunction."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from flowsim.errors import BadInput, FlowsimError
+from flowsim.errors import FlowsimError
 from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.operators.stream_operator import StreamOperator, Value
-from flowsim.operators.user_functions import FunctionLife
-from flowsim.state.snapshots.snapshot_contexts import (
-    OperatorListState,
-    StateInitializationContext,
-    StateSnapshotContext,
-)
-from flowsim.streamrecord.elements import LatencyMarker
+from flowsim.operators.stream_operator import Value
 
 T = TypeVar("T")
 """A transaction: a value of the closed set that identifies it, because it is stored in checkpoints."""
-
-_STATE: Final = "state"
 
 
 class CommitOfTransactionFailed(FlowsimError):
@@ -122,71 +112,3 @@ class Transactions(Generic[T]):
         if self.current is not None:
             current, self.current = self.current, None
             self._function.abort(current)
-
-
-class StreamSink(StreamOperator):
-    """Passes records to a sink function. Flink: StreamSink."""
-
-    __slots__ = ("_function", "_life", "_transactions", "_invoke", "_state", "_has_begun")
-
-    def __init__(self, function: TwoPhaseCommitSinkFunction[Value]) -> None:
-        self._function = function
-        self._life = FunctionLife(function)
-        self._transactions: Transactions[Value] = Transactions(function)
-        self._invoke: Callable[[Value, Value, int | None], None] = function.invoke
-        self._state: OperatorListState | None = None
-        self._has_begun = False
-
-    def initialize_state(self, context: StateInitializationContext) -> None:
-        self._state = context.operator_state.get_list_state(_STATE)
-        restored = self._state.get() if context.is_restored else ()
-        self._begin(restored)
-
-    def open(self) -> None:
-        if not self._has_begun:
-            self._begin(())
-
-    def process_element(self, value: Value, timestamp: int | None) -> None:
-        self.clock.now_ns += self.cost_ns
-        self.records_in += 1
-        self._invoke(self._transactions.current, value, timestamp)
-
-    def process_latency_marker(self, marker: LatencyMarker) -> None:
-        """Reports the latency of a marker; latency markers end at a sink (rule 8.20)."""
-        self.report_latency(marker)
-
-    def snapshot_state(self, context: StateSnapshotContext) -> None:
-        if self._state is not None:
-            self._state.update([self._transactions.snapshot(context.checkpoint_id)])
-
-    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        self._transactions.notify_checkpoint_complete(checkpoint_id)
-
-    def finish(self) -> None:
-        self._transactions.finish()
-
-    def close(self) -> None:
-        try:
-            if self._has_begun:
-                self._has_begun = False
-                self._transactions.abort_current()
-        finally:
-            self._life.close()
-
-    def _begin(self, restored: tuple[object, ...]) -> None:
-        self._life.open(RuntimeContext(self.ctx, None))
-        try:
-            for state in restored:
-                match state:
-                    case (current, [*pending]):
-                        self._transactions.restore(current, pending)
-                    case _:
-                        raise BadInput(
-                            f"sink {self.ctx.operator_name}: expected the state of a TwoPhaseCommitSinkFunction, got "
-                            f"{state!r:.100}: restore the sink of the checkpoint, or give this one another uid"
-                        )
-            self._transactions.begin()
-        except BaseException:
-            self._life.close()
-            raise
-        self._has_begun = True

@@ -137,4 +137,5 @@ COMMITTABLES: Final[Phrases] = {
     CommittableAction.RETRIED: ("will commit again", ("12.31",)),
     CommittableAction.FAILED: ("drops", ("12.131",)),
     CommittableAction.RESTORED: ("restores", ("12.133",)),
+    CommittableAction.ABORTED: ("aborts", ("12.137",)),
 }

@@ -36,8 +36,9 @@ from flowsim.datastream.functions import (
 from flowsim.datastream.functions.function import has_life_cycle, isolated
 from flowsim.graph.stream_graph import JobSettings, RestoreCheck, RunCheck, TwoPhaseCommit
 from flowsim.legacy.source_function import LegacySource, SourceFunction
+from flowsim.legacy.stream_sink import StreamSink
 from flowsim.legacy.stream_source import StreamSource
-from flowsim.legacy.two_phase_commit_sink import StreamSink, TwoPhaseCommitSinkFunction
+from flowsim.legacy.two_phase_commit_sink import TwoPhaseCommitSinkFunction
 from flowsim.operators import stream_operator
 from flowsim.operators.functions.aggregators import AggregationType, aggregator
 from flowsim.operators.functions.basic import FilterOperator, FlatMapOperator, MapOperator

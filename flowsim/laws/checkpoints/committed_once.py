@@ -6,40 +6,114 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from flowsim.facts.kinds import CommittableAction, Level, RestartAction, SnapshotKind
+from flowsim.facts.kinds import CheckpointStep, CommittableAction, Level, LifeEvent, RestartAction, SnapshotKind
 from flowsim.laws.checkpoints.needs import NOTIFYING, needs_checkpoints
 from flowsim.laws.evidence import named
-from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Slice
 
 ID: Final = "committed-once"
 _PREPARED, _COMMITTED = int(CommittableAction.PREPARED), int(CommittableAction.COMMITTED)
 _RESTORED, _FAILED = int(CommittableAction.RESTORED), int(CommittableAction.FAILED)
+_ABORTED: Final = int(CommittableAction.ABORTED)
+_NOTIFIED: Final = int(CheckpointStep.NOTIFY_COMPLETE)
+_RUNNING: Final = int(LifeEvent.RUNNING)
+_BROKEN_OFF: Final = (int(LifeEvent.FAILED), int(LifeEvent.CANCELING), int(LifeEvent.CANCELED))
 _SYNCHRONOUS: Final = (int(SnapshotKind.SUSPEND), int(SnapshotKind.TERMINATE))
 Step = tuple[int, int, int, int, int, int, int, int]
 """Time, action, task, seq, checkpoint, attempt, operator and committable."""
 
 
 class CommittablesOfTask:
-    """The steps of the committables of one task."""
+    """The steps of the committables of one task, and those that wait in it to be committed."""
 
-    def __init__(self, found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
+        self._graph = graph
+        self._task = task.task
+        self._committed_by = _committing_operators(graph.operators_of(task.vertex))
         self._found = found
         self._steps: list[Step] = []
+        self._attempt = 0
+        self._waiting: dict[tuple[int, int], list[Step]] = {}
+        """By committing operator and committable: what this attempt prepared or restored, and has not committed."""
+        self._due = NO_CHECKPOINT
+        """The committables up to this checkpoint must be committed before the next step of the task."""
 
     def feed(self, facts: Slice) -> None:
-        columns = ("time_ns", "action", "task", "seq", "checkpoint", "operator", "committable")
-        rows = facts.of("committables").tuples(columns)
-        self._found.examined += len(rows)
-        self._steps += [(*row[:5], facts.attempt, *row[5:]) for row in rows]
+        if facts.attempt != self._attempt:
+            self._begin(facts.attempt)
+        for seq, table, row in facts.merged(
+            ("committables", ("time_ns", "action", "checkpoint", "operator", "committable")),
+            ("checkpoint_steps", ("step", "checkpoint")),
+            ("lifecycle", ("operator", "event")),
+        ):
+            if table == 0:
+                self._found.examined += 1
+                time_ns, action, checkpoint, operator, number = row
+                step = time_ns, action, self._task, seq, checkpoint, facts.attempt, operator, number
+                self._steps.append(step)
+                self._step(step)
+            elif table == 1:
+                self._check_due()
+                if row[0] == _NOTIFIED:
+                    self._due = row[1]
+            elif row[0] < 0 and row[1] == _RUNNING:
+                # Rules 12.133, 12.137: a restore commits before the first record.
+                self._due = self._graph.history.restored(self._task, facts.attempt)
+                self._check_due()
+            elif row[0] < 0 and row[1] in _BROKEN_OFF:
+                self._due = NO_CHECKPOINT
+
+    def _begin(self, attempt: int) -> None:
+        self._attempt = attempt
+        self._waiting, self._due = {}, NO_CHECKPOINT
+
+    def _step(self, step: Step) -> None:
+        action, operator, number = step[1], step[6], step[7]
+        if action == _PREPARED:
+            self._check_due()
+            if operator in self._committed_by:
+                self._waiting.setdefault((self._committed_by[operator], number), []).append(step)
+        elif action == _RESTORED:
+            self._waiting.setdefault((operator, number), []).append(step)
+        elif action in (_COMMITTED, _FAILED, _ABORTED):
+            waiting = self._waiting.get((operator, number))
+            if waiting:
+                del waiting[0]
+            if action == _ABORTED:
+                _broken(self._found, "aborted, but it waited to be committed", step)
+
+    def _check_due(self) -> None:
+        """Of what was due, nothing may wait any more."""
+        due, self._due = self._due, NO_CHECKPOINT
+        if due == NO_CHECKPOINT:
+            return
+        for place, waiting in self._waiting.items():
+            for step in [each for each in waiting if each[4] <= due]:
+                _broken(self._found, "not committed when its checkpoint was notified, or restored", step)
+            self._waiting[place] = [each for each in waiting if each[4] > due]
 
     def end(self, whole: bool) -> list[Step] | None:
+        if whole and self._attempt == self._graph.last_attempt(self._task):
+            self._check_due()
         return self._steps or None
 
 
+def _committing_operators(operators: list[Operator]) -> dict[int, int]:
+    """By operator that prepares committables, the operator of the same task that commits them."""
+    own = {each.operator: each.operator for each in operators if _has_transactions(each)}
+    return own | {each.input_operator: each.operator for each in operators if each.kind == "committer"}
+
+
+def _has_transactions(operator: Operator) -> bool:
+    """Whether the operator is a sink that commits itself (rule 12.137)."""
+    return operator.kind == "sink" and operator.params.get("sink") == "two_phase_commit"
+
+
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> CommittablesOfTask:
-    return CommittablesOfTask(found[ID])
+    return CommittablesOfTask(graph, task, found[ID])
 
 
 def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
@@ -98,8 +172,8 @@ def _completed_in(graph: JobGraph, checkpoint: int, task: int, attempt: int) -> 
 
 
 def _applies(graph: JobGraph) -> str:
-    has_committer = any(operator.kind == "committer" for operator in graph.operators)
-    return needs_checkpoints(graph) or ("" if has_committer else "the job has no sink with a committer")
+    commits = any(operator.kind == "committer" or _has_transactions(operator) for operator in graph.operators)
+    return needs_checkpoints(graph) or ("" if commits else "the job has no sink with a committer or transactions")
 
 
 def _order(step: Step) -> tuple[int, bool, Step]:
@@ -120,15 +194,21 @@ LAWS: Final = (
         ID,
         "A committable is committed after its checkpoint is completed, once, and again only after a restore; none of a "
         "completed checkpoint is lost.",
-        ("12.30", "12.31", "12.32", "12.51", "12.94", "12.133", "12.135"),
+        ("12.30", "12.31", "12.32", "12.51", "12.94", "12.133", "12.135", "12.137"),
         Level.ELEMENTS,
-        {"committables": ("time_ns", "action", "checkpoint", "operator", "committable")},
+        {
+            "committables": ("time_ns", "action", "checkpoint", "operator", "committable"),
+            "checkpoint_steps": ("step", "checkpoint"),
+            "lifecycle": ("operator", "event"),
+        },
         _make,
         _applies,
         join=_examine,
         attempts=Attempts.ALL,
         counts="""\
-- Not applicable: no row in `checkpoints`, or no operator of kind `committer`.
+- A transaction of a sink with `params.sink` `two_phase_commit` is a committable, which this operator prepares and
+  commits itself (rule 12.137).
+- Not applicable: no row in `checkpoints`, or neither an operator of kind `committer` nor such a sink.
 - Rows examined: rows of `committables`, in the order of `time_ns`; at the same time PREPARED and RESTORED rows first.
 - A COMMITTED or FAILED row is a violation when
   - no checkpoint with this or a higher id, whose type is not SAVEPOINT, is completed at its `time_ns`, and its id is
@@ -136,6 +216,13 @@ LAWS: Final = (
     `params.commits_at_end_of_input` (rule 12.32);
   - there are not more PREPARED and RESTORED rows than COMMITTED and FAILED rows of the committable before it, per
     committing operator: a restore commits again what may have been committed before (rule 12.135).
+- A committable *waits* in a task from its RESTORED row to its next COMMITTED, FAILED or ABORTED row of the same attempt
+  and operator; and from its PREPARED row, if the operator that commits it is in the same chain. It is a violation when
+  - it has an ABORTED row: only transactions that were not pre-committed are aborted (rule 12.137);
+  - it waits at the RUNNING row of an attempt that was restored from its checkpoint or a later one (rule 12.133);
+  - its checkpoint is at most that of a NOTIFY_COMPLETE row of `checkpoint_steps`, and it waits at the next row of this
+    table or the next PREPARED row of the task, or at the end of a whole run (rules 12.31, 12.137). This is not counted
+    if a FAILED, CANCELING or CANCELED row of the task in `lifecycle` comes before.
 - In a whole run, 1 for each committable that is prepared and never COMMITTED or FAILED, if its checkpoint is completed
   before the next attempt of the task, or the last attempt of the task prepared it (rule 12.94). Not counted: what was
   prepared for a checkpoint after the completed savepoint (type SUSPEND or TERMINATE) with which the job was stopped.

@@ -11,6 +11,7 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
+from flowsim.datastream.functions import TwoPhaseCommitSinkFunction
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import Recorder
@@ -124,3 +125,38 @@ def run_in_one_chain(recorder: Recorder | None, faults: Iterable[Fault] = ()) ->
     numbers.sink_to(CollectSink()).name("direct")
     numbers.map(lambda value: value).sink_to(CollectSink()).name("mapped")
     return _run(env, recorder, True, faults, (FailTask("numbers", at_record=15),))
+
+
+class Transfer(TwoPhaseCommitSinkFunction[str]):
+    """A transaction has a number, which attempts repeat; ``name``: all transactions are this value."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self._name = name
+        self._begun = 0
+
+    def begin_transaction(self) -> str:
+        self._begun += 1
+        return self._name or f"transaction {self._begun}"
+
+    def invoke(self, transaction: str, value: object, timestamp: int | None) -> None:
+        pass
+
+    def pre_commit(self, transaction: str) -> None:
+        pass
+
+    def commit(self, transaction: str) -> None:
+        pass
+
+    def abort(self, transaction: str) -> None:
+        pass
+
+
+def run_with_transactions(
+    recorder: Recorder | None, faults: Iterable[Fault] = (), name: str | None = None
+) -> JobExecutionResult:
+    """Runs a job with a sink function, which fails before it commits its second checkpoint."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    numbers = env.from_collection(list(range(RECORDS)))
+    numbers.map(lambda value: value).rebalance().add_sink(Transfer(name)).name("transfer")
+    return _run(env, recorder, True, faults, (FailTask("transfer", in_notification=2),))

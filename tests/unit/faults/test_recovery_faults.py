@@ -11,7 +11,7 @@ from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
-from tests.support.jobs.restarted_job import run_restarted, run_skewed
+from tests.support.jobs.restarted_job import run_restarted, run_skewed, run_with_transactions
 from tests.support.jobs.unaligned_job import run_unaligned, run_with_obsolete_barrier
 
 SOURCE, MIDDLE, LAST = "Source: Collection Source", "Timestamps/Watermarks", "counts"
@@ -43,7 +43,9 @@ OF_IN_FLIGHT_DATA = [
     (Fault("restored_into_another_channel", operator="last"), {CUT, RESTORED}),
     (Fault("new_data_before_restored", operator="counts"), {CUT, RESTORED}),
 ]
+OF_TRANSACTIONS = sorted(kind.name for kind in FAULT_KINDS.values() if kind.name.startswith("transaction_"))
 OTHER_CASES = {
+    *OF_TRANSACTIONS,
     "channels_not_blocked",
     "snapshot_at_first_barrier",
     "obsolete_barrier_accepted",
@@ -106,3 +108,11 @@ def test_elements_after_a_barrier_break_the_cut(faults: list[Fault], laws: set[s
     recorder = MemoryRecorder(Level.FULL)
     assert run_skewed(recorder, faults).status is JobStatus.FINISHED
     assert violated(recorder) == laws
+
+
+@pytest.mark.parametrize("fault", [None, *OF_TRANSACTIONS])
+def test_fault_of_transactions_breaks_exactly_the_law_of_committables(fault: str | None) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    result = run_with_transactions(recorder, [] if fault is None else [Fault(fault, operator="transfer")])
+    assert (result.status, result.restarts) == (JobStatus.FINISHED, 1)
+    assert violated(recorder) == (set() if fault is None else {"committed-once"})

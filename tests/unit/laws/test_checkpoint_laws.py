@@ -38,7 +38,12 @@ from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
 from tests.support.facts.restarted import run_with_windows
 from tests.support.jobs.requested_checkpoints import ON_REQUEST
-from tests.support.jobs.restarted_job import record_restarted, run_in_one_chain, run_restarted
+from tests.support.jobs.restarted_job import (
+    record_restarted,
+    run_in_one_chain,
+    run_restarted,
+    run_with_transactions,
+)
 from tests.support.jobs.unaligned_job import run_unaligned
 
 Row = dict[str, int]
@@ -211,6 +216,34 @@ def test_damage_violates_its_law(
     facts: MemoryRecorder, law: str, table: str, damage: Callable[[list[Row]], list[Row]]
 ) -> None:
     assert law in violated(check_all(DamagedFacts(facts, table, damage), laws=CHECKPOINT_LAWS))
+
+
+OF_COMMITTABLES = [
+    ("committed twice", last_changed(lambda row: row.update(action=CommittableAction.COMMITTED),
+                                     action=CommittableAction.PREPARED)),
+    ("not committed when its checkpoint is notified", without_first("committables", action=CommittableAction.COMMITTED)),
+    ("aborted after the pre-commit", changed(lambda row: row.update(action=CommittableAction.ABORTED),
+                                             action=CommittableAction.COMMITTED)),
+    ("not committed after the restore", changed(lambda row: row.update(committable=1), action=CommittableAction.RESTORED)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", [case[1] for case in OF_COMMITTABLES], ids=[case[0] for case in OF_COMMITTABLES])
+@pytest.mark.parametrize("run", [run_with_transactions, run_restarted], ids=["transactions", "committer"])
+def test_damaged_steps_of_committables_violate_their_law(
+    run: Callable[[MemoryRecorder], object], damage: Callable[[list[Row]], list[Row]]
+) -> None:
+    facts = MemoryRecorder(Level.FULL)
+    run(facts)
+    assert violated(check_all(facts)) == set()
+    assert violated(check_all(DamagedFacts(facts, "committables", damage))) == {"committed-once"}
+
+
+def test_equal_transactions_of_a_sink_function_satisfy_the_law() -> None:
+    facts = MemoryRecorder(Level.FULL)
+    run_with_transactions(facts, name="the only one")
+    (outcome,) = [each for each in check_all(facts) if each.law == "committed-once"]
+    assert (outcome.verdict, outcome.rows_examined > 8) == (Verdict.HOLDS, True)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.datastream.functions import TwoPhaseCommitSinkFunction
 from flowsim.errors import BadInput
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
-from flowsim.legacy.two_phase_commit_sink import CommitOfTransactionFailed, StreamSink
+from flowsim.legacy.stream_sink import StreamSink
+from flowsim.legacy.two_phase_commit_sink import CommitOfTransactionFailed
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.testing.harness import OneInputOperatorHarness

@@ -11,8 +11,8 @@ from flowsim.cluster.partitioners import create_partitioner
 from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
-from flowsim.graph.job_graph import ChainedOperator
-from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.graph.job_graph import ChainedOperator, JobGraph, create_job_graph
+from flowsim.graph.stream_graph import PartitionerSpec, StreamGraph
 from flowsim.legacy.locked_stream_task import LockedLoopBatches, LockedStreamTask
 from flowsim.legacy.source_thread import SourceThread
 from flowsim.legacy.tasks import create_legacy_task
@@ -202,6 +202,10 @@ class Components:
     """Creates the components of a run. This class creates the standard components; a subclass can replace them."""
 
     __slots__ = ()
+
+    def create_job_graph(self, graph: StreamGraph) -> JobGraph:
+        """Chains the operators of a job, and resolves the partitioners of its edges."""
+        return create_job_graph(graph)
 
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
         """Returns one factory per subtask, by subtask id; called once per run."""

@@ -41,7 +41,6 @@ from flowsim.facts.recorder import Recorder
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.execution_graph import create_execution_graph, describe
-from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.policy import policy_of
 from flowsim.sim.real_clock import run_real
@@ -70,7 +69,7 @@ class MiniCluster:
             checkpointing = CheckpointSettings()
         if checkpointing is not None:
             graph = replace(graph, settings=replace(graph.settings, checkpointing=checkpointing.in_effect()))
-        self.execution = create_execution_graph(create_job_graph(graph), options.limits)
+        self.execution = create_execution_graph(options.components.create_job_graph(graph), options.limits)
         if options.savepoint is not None:
             prepare_restore(self.execution, options.savepoint, options.limits)
         self._schedule = RegionSchedule(self.execution.regions)

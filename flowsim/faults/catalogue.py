@@ -220,6 +220,12 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "distribution",
         ),
         FaultKind(
+            "forward_over_several_channels",
+            Component.WRITER,
+            "a round robin to another parallelism becomes a forward edge, and each record takes its first channel",
+            "distribution",
+        ),
+        FaultKind(
             "watermark_goes_back",
             Component.WRITER,
             "the writer sends a lower watermark after `at` watermarks",

@@ -31,6 +31,7 @@ from flowsim.faults.network import (
     MisroutingPartitioner,
     SkippingAdaptivePartitioner,
     SkippingPartitioner,
+    with_forward_edges,
 )
 from flowsim.faults.recovery import HastyCoordinator, faulty_checkpointing
 from flowsim.faults.tasks import (
@@ -51,8 +52,8 @@ from flowsim.faults.tasks import (
 from flowsim.faults.watermarks import MaximumWatermarkValve
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
-from flowsim.graph.job_graph import ChainedOperator
-from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.graph.job_graph import ChainedOperator, JobGraph
+from flowsim.graph.stream_graph import PartitionerSpec, StreamGraph
 from flowsim.legacy.locked_stream_task import LockedLoopBatches, LockedStreamTask
 from flowsim.legacy.source_thread import SourceThread
 from flowsim.mailbox.task_mailbox import TaskMailbox
@@ -69,7 +70,12 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.writers.adaptive_load_based_partitioner import AdaptiveLoadBasedPartitioner
-from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, RebalancePartitioner, StreamPartitioner
+from flowsim.network.writers.partitioner import (
+    ForwardPartitioner,
+    KeyGroupStreamPartitioner,
+    RebalancePartitioner,
+    StreamPartitioner,
+)
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
@@ -117,6 +123,13 @@ class FaultyComponents(Components):
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults: tuple[Fault, ...] = tuple(faults)
+
+    def create_job_graph(self, graph: StreamGraph) -> JobGraph:
+        job = super().create_job_graph(graph)
+        for fault in self.faults:
+            if fault.fault == "forward_over_several_channels":
+                job = with_forward_edges(job, fault.operator)
+        return job
 
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
         """Returns one factory per subtask. Raises BadInput for unknown faults, operators, subtasks and channels."""
@@ -253,6 +266,8 @@ class FaultySubtaskComponents(SubtaskComponents):
         for fault in self._faults[Component.WRITER]:
             if isinstance(made, RebalancePartitioner) and fault.fault == "rebalance_skips_channel":
                 return SkippingPartitioner(channels, random, fault.at)
+            if spec.name == "FORWARD" and fault.fault == "forward_over_several_channels":
+                return ForwardPartitioner(channels)
         return made
 
     def create_adaptive_partitioner(

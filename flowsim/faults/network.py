@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from random import Random
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.tasks import TaskStop
+from flowsim.graph.job_graph import JobGraph
+from flowsim.graph.stream_graph import PartitionerSpec
 from flowsim.network.gates.input_channel import InputChannel, Received
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
@@ -36,6 +39,18 @@ class MisroutingPartitioner(KeyGroupStreamPartitioner):
     def route(self, index: object, key: Value, value: Value) -> int:
         self.routes[index] = subpartition = (super().route(index, key, value) + 1) % self.channels
         return subpartition
+
+
+def with_forward_edges(job: JobGraph, operator: str | None) -> JobGraph:
+    """Makes round robins to another parallelism forward edges. ``operator``: one of the sender's; None: of every sender."""
+    changed = JobGraph(job.graph, job.vertices)
+    for edge in job.edges:
+        names = [chained.node.name for chained in edge.source.operators]
+        is_between = edge.source.parallelism != edge.target.parallelism and edge.partitioner.name == "REBALANCE"
+        if is_between and (operator is None or operator in names):
+            edge = replace(edge, partitioner=PartitionerSpec("FORWARD"), max_traverse_size=None)
+        changed.add_edge(edge)
+    return changed
 
 
 class SkippingPartitioner(RebalancePartitioner):

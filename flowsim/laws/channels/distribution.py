@@ -8,15 +8,17 @@ import numpy as np
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.channels.adaptive_selection import SEGMENT_COLUMNS, AdaptiveWriters
+from flowsim.laws.channels.expansion import check_channels, output_edges, parallelism_of_target, targets_of
 from flowsim.laws.elements import sent_records
 from flowsim.laws.job_graph import Channel, Edge, JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Ints, Mask, Slice
 
 ID: Final = "distribution"
-_POINTWISE: Final = ("FORWARD", "RESCALE")
 _IN_TURN: Final = ("REBALANCE", "RESCALE", "BROADCAST")
-_JUDGED: Final = ("FORWARD", "GLOBAL", "CUSTOM", *_IN_TURN)
+_JUDGED: Final = ("FORWARD", "GLOBAL", "CUSTOM", "SHUFFLE", *_IN_TURN)
+_MANY: Final = 64
+"""A random choice among channels repeats no pattern for so many records; the chance is below 1 to 2^60."""
 _ROW: Final = ("timestamp", "fingerprint", "key_hash", "seq")
 
 
@@ -35,7 +37,7 @@ class Writer:
         if self.partitioner == "CUSTOM":
             return key_hash
         if self.partitioner not in _IN_TURN:
-            return np.zeros_like(place)
+            return np.zeros_like(place)  # The only channel, or that of subtask 0.
         first = place[:1] if self.before is None else (self.before + 1) % self.width
         self.before = int(place[-1])
         return np.append(first, (place[:-1] + 1) % self.width)
@@ -48,11 +50,43 @@ class Writer:
         return other
 
 
+class RandomWriter(Writer):
+    """The records of one task on one shuffled edge: any channel may follow, but not always by the same pattern."""
+
+    def __init__(self, edge: Edge, targets: list[int]) -> None:
+        super().__init__(edge, targets)
+        self.before = None
+        self._records: Ints = np.zeros(self.width, dtype=np.int64)
+        """By place."""
+        self._steps: set[int] = set()
+        """The distances from the place of a record to that of the next one."""
+
+    def expected(self, place: Ints, key_hash: Ints) -> Ints:
+        known = place[place >= 0]
+        self._records += np.bincount(known, minlength=self.width)
+        if len(self._steps) < 2:
+            before = known if self.before is None else np.append(self.before, known)
+            self._steps.update(np.unique(np.diff(before) % self.width).tolist())
+            self.before = int(known[-1]) if len(known) else self.before
+        return np.maximum(place, 0)
+
+    def patterns(self) -> list[str]:
+        """What is not random in many records."""
+        total, found = int(self._records.sum()), []
+        if self.width > 1 and total > _MANY and len(self._steps) == 1:
+            found.append("the places of a random choice follow each other in always the same distance")
+        if total > _MANY * self.width and not self._records.all():
+            found.append("a random choice never selects a channel")
+        return found
+
+
 class Distribution:
     """The writers of one task."""
 
     def __init__(self, task: Task, graph: JobGraph, channels: list[Channel], found: Findings) -> None:
         self._task = task.task
+        self._graph = graph
+        self._described = task
         self._found = found
         self._writers: list[Writer] = []
         self._adaptive = AdaptiveWriters(task.task, graph, found)
@@ -63,7 +97,7 @@ class Distribution:
             if about.partitioner_name not in _JUDGED:
                 continue
             own = [channel for channel in channels if channel.edge == edge]
-            targets = targets_of(task, about, graph.tasks[own[0].target_task].parallelism)
+            targets = targets_of(task, about, parallelism_of_target(graph, about))
             subtasks = {channel.channel: graph.tasks[channel.target_task].subtask for channel in own}
             places = {
                 channel: targets.index(subtask) if subtask in targets else -1 for channel, subtask in subtasks.items()
@@ -75,12 +109,13 @@ class Distribution:
                 at = np.searchsorted(self._channels, channel)
                 self._writer[at] = len(self._writers)
                 self._place[at] = place
-            self._writers.append(Writer(about, targets))
+            kind = RandomWriter if about.partitioner_name == "SHUFFLE" else Writer
+            self._writers.append(kind(about, targets))
 
     def feed(self, facts: Slice) -> None:
         self._adaptive.feed(facts)
         rows = facts.of("sent")
-        if not len(rows):
+        if not len(rows) or not len(self._channels):
             return
         channel = rows.column("channel")
         at = np.minimum(np.searchsorted(self._channels, channel), len(self._channels) - 1)
@@ -115,48 +150,43 @@ class Distribution:
                                expected=int(expected[row]), found=int(place[row]))  # fmt: skip
 
     def end(self, whole: bool) -> None:
-        for writer in self._writers if whole else ():
-            if writer.partitioner == "BROADCAST" and writer.before != writer.width - 1:
-                self._found.broken("the last record is not on all channels", (self._task, 2**63, writer.edge),
-                                   task=self._task, edge=writer.edge)  # fmt: skip
-
-
-def targets_of(task: Task, edge: Edge, targets: int) -> list[int]:
-    """The subtasks that read subpartitions 0, 1, ... of a task (rules 1.15 to 1.17); ``targets``: how many there are."""
-    if edge.partitioner_name not in _POINTWISE:
-        return list(range(targets))
-    sources = task.parallelism
-    if sources >= targets:
-        return [((task.subtask + 1) * targets - 1) // sources]
-    group = range(-(-task.subtask * targets // sources), -(-(task.subtask + 1) * targets // sources))
-    return sorted(group, key=lambda target: target % len(group))
+        for edge in output_edges(self._graph, self._described):
+            if edge.partitioner_name in _JUDGED:
+                check_channels(self._graph, self._described, edge, self._found)
+        for writer in self._writers:
+            wrong = writer.patterns() if isinstance(writer, RandomWriter) else []
+            if whole and writer.partitioner == "BROADCAST" and writer.before != writer.width - 1:
+                wrong.append("the last record is not on all channels")
+            for what in wrong:
+                at = self._task, 2**63, writer.edge
+                self._found.broken(what, at, task=self._task, edge=writer.edge, partitioner=writer.partitioner)
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Distribution | None:
     channels = [channel for channel in graph.sent_by(task.task) if channel.target_task in graph.tasks]
-    return Distribution(task, graph, channels, found[ID]) if channels else None
+    return Distribution(task, graph, channels, found[ID]) if output_edges(graph, task) else None
 
 
 def _needs_judged_edges(graph: JobGraph) -> str:
     judged = any(edge.partitioner_name in _JUDGED for edge in graph.edges.values())
-    return "" if judged else "every edge is keyed or shuffled"
-
-
-def _shuffled(graph: JobGraph) -> str:
-    edges = sorted(edge.edge for edge in graph.edges.values() if edge.partitioner == "SHUFFLE")
-    return f"not checked: shuffled edges {', '.join(map(str, edges))}" if edges else ""
+    return "" if judged else "every edge is keyed"
 
 
 _COUNTS: Final = """\
-- The edges with partitioner FORWARD, GLOBAL, CUSTOM, REBALANCE, RESCALE or BROADCAST are *judged*. Not applicable: no
-  judged edge. (Law key-routing judges HASH edges. A SHUFFLE edge sends a record to a random channel.)
+- The edges with a partitioner other than HASH are *judged* (law key-routing judges HASH edges). Not applicable: no
+  judged edge.
 - Rows examined: RECORD rows of `sent` on judged edges. In a task that sends on channels, also rows of any kind on a
   channel of another task; each of these is a violation.
-- Rules 1.15 to 1.17 give the list of target subtasks for subpartitions 0 to n - 1 of the source task. The *place* of a
-  channel is the index of its target subtask in this list; it is -1 if the list does not contain the subtask.
+- *Targets*: the list of target subtasks for subpartitions 0 to n - 1 of the source task. FORWARD: only the subtask with
+  the index of the source task (rules 1.1, 1.2). RESCALE: rules 1.16 and 1.17. Others: all subtasks (rule 1.15). The
+  *place* of a channel is the index of its target subtask in this list; it is -1 if the list does not contain the subtask.
+- For each task and judged edge that leaves its chain, a row of `channels` is a violation when the list does not have its
+  target subtask at its `subpartition`, or another row before it has both. Also 1 for each subpartition 0 to n - 1 without
+  such a row. (A forward edge has one channel: an edge over several channels, or to another subtask, is not forward.)
 - For the RECORD rows of one task and judged edge, a row is a violation when
   - FORWARD, GLOBAL: its place is not 0;
   - CUSTOM: its place is not `key_hash`, the recorded result of the user's partitioner;
+  - SHUFFLE: its place is -1;
   - RESCALE, BROADCAST: its place is not (place of the row before + 1) mod n; first row: its place is not 0;
   - REBALANCE: the same, but the first row may have any place;
   - REBALANCE or RESCALE with `adaptive(N)` in `edges.partitioner`, n above 1: the writer compares the channels at the
@@ -167,19 +197,22 @@ _COUNTS: Final = """\
     first one with the fewest segments, and with the fewest bytes (`step`) among equals;
   - BROADCAST: its place is above 0, and its `timestamp` or `fingerprint` differs from the row before.
 - In a whole run, 1 for each (task, BROADCAST edge) whose last row is not at place n - 1.
+- SHUFFLE is a random choice, so many records have no pattern (the chance is below 1 to 2^60). 1 for each (task, SHUFFLE
+  edge) with n above 1 and more than 64 rows at places from 0 on, if the place of each row minus that of the row before,
+  modulo n, is always the same; and 1 for each with more than 64 n such rows, if a place has none.
 """
 
 LAWS: Final = (
     Law(
         ID,
         "Every record is sent to the channel that the partitioner of its edge selects: the first, the next "
-        "in turn, all, the idlest, or the one that the user's partitioner returned.",
-        ("1.15", "1.16", "1.17", "2.1", "2.2", "2.3", "2.4"),
+        "in turn, all, a random one, the idlest, or the one that the user's partitioner returned. The sender has exactly "
+        "the channels that the partitioner reaches.",
+        ("1.1", "1.2", "1.14", "1.15", "1.16", "1.17", "2.1", "2.2", "2.3", "2.4"),
         Level.ELEMENTS,
         {"sent": ("channel", "kind", *_ROW[:-1]), "segments": SEGMENT_COLUMNS},
         _make,
         _needs_judged_edges,
-        unjudged=_shuffled,
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.kinds import Level
+from flowsim.laws.channels.expansion import check_channels, output_edges
 from flowsim.laws.elements import sent_records
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
-from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.job_graph import Edge, JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Ints, Slice
 
@@ -36,8 +37,12 @@ class SentKeys:
     A described key makes one triple per keyed edge correct; only triples that are not correct, or not yet, are stored.
     """
 
-    def __init__(self, task: int, targets: _Targets, found: Findings) -> None:
-        self._task = task
+    def __init__(self, graph: JobGraph, task: Task, edges: list[Edge], targets: _Targets, found: Findings) -> None:
+        """``edges``: the keyed edges that leave the chain of the task; ``targets``: of the channels of these edges."""
+        self._graph = graph
+        self._described = task
+        self._edges = edges
+        self._task = task.task
         self._targets = targets
         self._by_owner: dict[tuple[int, int], dict[int, list[int]]] = {}
         """By parallelism and maximum parallelism of the receivers, and by subtask, the channels."""
@@ -100,6 +105,8 @@ class SentKeys:
         return are_right
 
     def end(self, whole: bool) -> None:
+        for edge in self._edges:
+            check_channels(self._graph, self._described, edge, self._found)
         if not self._doubtful:
             return
         keys = {key for _, key, _ in self._doubtful}
@@ -135,11 +142,14 @@ def _codes(channel: Ints, key: Ints, key_hash: Ints) -> Codes:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> SentKeys | None:
-    keyed = (channel for channel in graph.sent_by(task.task) if graph.edges[channel.edge].partitioner == _HASH)
+    edges = [edge for edge in output_edges(graph, task) if edge.partitioner == _HASH]
+    keyed = {edge.edge for edge in edges}
     targets = {
-        channel.channel: graph.tasks[channel.target_task] for channel in keyed if channel.target_task in graph.tasks
+        channel.channel: graph.tasks[channel.target_task]
+        for channel in graph.sent_by(task.task)
+        if channel.edge in keyed and channel.target_task in graph.tasks
     }
-    return SentKeys(task.task, targets, found[ID]) if targets else None
+    return SentKeys(graph, task, edges, targets, found[ID]) if edges else None
 
 
 def _needs_keyed_edges(graph: JobGraph) -> str:
@@ -150,7 +160,9 @@ def _needs_keyed_edges(graph: JobGraph) -> str:
 _COUNTS: Final = """\
 - Not applicable: no edge with partitioner HASH.
 - Rows examined: RECORD rows of `sent` on channels of HASH edges, if the task of the row is the sender of the channel.
-- A row is a violation when
+- For each task and HASH edge that leaves its chain, a row of `channels` is a violation when its `subpartition` is not the
+  index of its target subtask, or another row before it has the same one. Also 1 for each target subtask without a row.
+- A row of `sent` is a violation when
   - `keys` has no row for its (task, key);
   - its `key_hash` differs from that of the `keys` row;
   - the Java hash of the key (`key_json` read as `key_type`, rule 1.23) differs from the `key_hash` of the `keys` row;

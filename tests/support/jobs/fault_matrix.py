@@ -90,6 +90,7 @@ CASES = (
     _case("late_row_vanishes", "window", "lateness", "late-rows", why="what is not dropped is missing among the drops"),
     _case("misroute_keys", "map", "key-routing", "timers", why="the windows of a key have their timers where it went"),
     _case("rebalance_skips_channel", "window", "distribution", at=2),
+    _case("forward_over_several_channels", "Source: ticks", "distribution"),
     _case("watermark_goes_back", "map", "watermark-monotone", at=2),
     _case(
         "watermark_after_end_of_data", "map", "channel-end", "watermark-monotone",
@@ -273,7 +274,8 @@ def fault_job() -> StreamGraph:
     counted.get_side_output(late).sink_to(CollectSink()).name("late sink")
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
     strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))
-    env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance().sink_to(CollectSink()).name("tick sink")
+    ticking = env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance()
+    ticking.sink_to(CollectSink()).set_parallelism(2).name("tick sink")
     asked_and_answered(env).rebalance().sink_to(CollectSink()).name("answer sink")
     in_intervals, in_windows = joined(env)
     in_intervals.sink_to(CollectSink()).name("pair sink")

@@ -1,8 +1,10 @@
-"""Law distribution: every record goes where the partitioner of its edge sends it (section 2)."""
+"""Laws distribution and key-routing: every record goes where the partitioner of its edge sends it, over the channels that the
+partitioner has (sections 1 and 2)."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor
 
 from flowsim.facts.kinds import ElementKind, SegmentAction
@@ -11,15 +13,16 @@ from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
 
 _POINTWISE = {"FORWARD", "RESCALE"}
-_ALL_TO_ALL = {"GLOBAL", "CUSTOM", "REBALANCE", "BROADCAST"}
+_ALL_TO_ALL = {"GLOBAL", "CUSTOM", "REBALANCE", "BROADCAST", "SHUFFLE"}
 
 
 def distribution(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     """Replays every writer record by record."""
     names = {edge.partitioner.split(" ")[0] for edge in graph.edges.values()}
     if not names & (_POINTWISE | _ALL_TO_ALL):
-        return not_applicable("distribution", "every edge is keyed or shuffled")
+        return not_applicable("distribution", "every edge is keyed")
     findings = Findings(0)
+    judge_channels(findings, graph, names & (_POINTWISE | _ALL_TO_ALL))
     written: dict[tuple[int, int], list[Row]] = {}
     senders = {channel.source_task for channel in graph.channels.values()}
     for row in sorted(facts.rows("sent"), key=lambda row: (row[1], row[0])):
@@ -40,15 +43,35 @@ def distribution(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             _replay_adaptive(findings, facts, graph, task, edge, rows)
         else:
             _replay(findings, graph, task, edge, rows, whole)
-    shuffled = sorted(edge for edge, about in graph.edges.items() if about.partitioner == "SHUFFLE")
-    unjudged = "not checked: shuffled edges " + ", ".join(str(edge) for edge in shuffled)
-    return findings.outcome("distribution", unjudged if shuffled else "")
+    return findings.outcome("distribution")
+
+
+def judge_channels(findings: Findings, graph: JobGraph, partitioners: set[str]) -> None:
+    """Compares the channels of every edge with what its readers read."""
+    for edge, about in graph.edges.items():
+        if about.partitioner.split(" ")[0] not in partitioners:
+            continue
+        tasks = graph.tasks.values()
+        for task in (task for task in tasks if task.vertex == about.source_vertex):
+            described = [
+                (channel.subpartition, graph.tasks[channel.target_task].subtask)
+                for channel in graph.channels.values()
+                if (channel.source_task, channel.edge) == (task.task, edge)
+            ]
+            for place in list(enumerate(_readers(graph, task.task, edge))):
+                if place in described:
+                    described.remove(place)
+                else:
+                    findings.broken("no channel", task=task.task, edge=edge, place=place)
+            for place in described:
+                findings.broken("a channel too many", task=task.task, edge=edge, place=place)
 
 
 def _replay(findings: Findings, graph: JobGraph, task: int, edge: int, rows: list[Row], whole: bool) -> None:
     name, readers = graph.edges[edge].partitioner.split(" ")[0], _readers(graph, task, edge)
     counter = None if name == "REBALANCE" else -1
     last: tuple[int, int] | None = None
+    places: list[int] = []
     for seq, _, _, channel, _, _, timestamp, fingerprint, key_hash, _ in rows:
         subtask = graph.tasks[graph.channels[channel].target_task].subtask
         place = readers.index(subtask) if subtask in readers else -1
@@ -56,6 +79,9 @@ def _replay(findings: Findings, graph: JobGraph, task: int, edge: int, rows: lis
             chosen = 0
         elif name == "CUSTOM":
             chosen = key_hash
+        elif name == "SHUFFLE":
+            chosen = max(place, 0)
+            places += [place] if place >= 0 else []
         else:
             chosen = place if counter is None else (counter + 1) % len(readers)
             counter = place
@@ -63,6 +89,12 @@ def _replay(findings: Findings, graph: JobGraph, task: int, edge: int, rows: lis
         last = timestamp, fingerprint
         if place != chosen or torn:
             findings.broken("wrong channel", task=task, seq=seq, channel=channel, chosen=chosen, place=place)
+    width = len(readers)
+    steps = {(after - before) % width for before, after in pairwise(places)}
+    if width > 1 and len(places) > 64 and len(steps) == 1:
+        findings.broken("always the same step", task=task, edge=edge)
+    if len(places) > 64 * width and set(places) != set(range(width)):
+        findings.broken("a channel is never chosen", task=task, edge=edge)
     if whole and name == "BROADCAST" and counter != len(readers) - 1:
         findings.broken("not broadcast to all", task=task, edge=edge)
 
@@ -101,11 +133,14 @@ def _replay_adaptive(findings: Findings, facts: Facts, graph: JobGraph, task: in
 def _readers(graph: JobGraph, task: int, edge: int) -> list[int]:
     """The subtasks that read subpartitions 0, 1, ... of a task: found by asking every target what it reads."""
     about = graph.edges[edge]
-    channel = next(c for c in graph.channels.values() if (c.source_task, c.edge) == (task, edge))
-    sources, targets = graph.tasks[task].parallelism, graph.tasks[channel.target_task].parallelism
-    if about.partitioner.split(" ")[0] in _ALL_TO_ALL:
-        return list(range(targets))
+    sources = graph.tasks[task].parallelism
+    targets = sum(other.vertex == about.target_vertex for other in graph.tasks.values())
+    name = about.partitioner.split(" ")[0]
     subtask = graph.tasks[task].subtask
+    if name == "FORWARD":
+        return [subtask]
+    if name not in _POINTWISE:
+        return list(range(targets))
     if sources >= targets:
         reads = {
             t: range(floor(Fraction(t * sources, targets)), floor(Fraction((t + 1) * sources, targets)))

@@ -6,6 +6,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.job_graph import JobGraph, Task
 from tests.support.oracle.catalogue import Outcome
+from tests.support.oracle.distribution import judge_channels
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 
 
@@ -21,6 +22,7 @@ def key_routing(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     keys = described_keys(facts)
     owners: dict[tuple[int, Task], int] = {}
     findings = Findings(0)
+    judge_channels(findings, graph, {"HASH"})
     for seq, task, _, channel, position, kind, _, _, key_hash, key in facts.rows("sent"):
         if kind != ElementKind.RECORD or channel not in targets or graph.channels[channel].source_task != task:
             continue

@@ -9,7 +9,8 @@ import pytest
 from flowsim.facts.kinds import ElementKind, Level, PoolKind, SegmentAction
 from flowsim.faults.catalogue import Fault
 from flowsim.graph.stream_graph import AdaptivePartitionerSettings, PartitionerSpec
-from flowsim.laws.channels.distribution import LAWS, targets_of
+from flowsim.laws.channels.distribution import LAWS
+from flowsim.laws.channels.expansion import targets_of
 from flowsim.laws.job_graph import Edge, Task, job_graph
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
@@ -22,6 +23,7 @@ from tests.support.oracle.distribution import distribution
 NAMES = ("FORWARD", "GLOBAL", "CUSTOM", "REBALANCE", "RESCALE", "BROADCAST")
 IN_TURN = ("REBALANCE", "RESCALE", "BROADCAST")
 SPECS = {name: PartitionerSpec(name) for name in NAMES} | {
+    "HASH": PartitionerSpec("HASH", lambda value: value),
     "SHUFFLE": PartitionerSpec("SHUFFLE"),
     "CUSTOM": PartitionerSpec(
         "CUSTOM", lambda value: value, partition=lambda key, channels: int(str(key)) ** 2 % channels
@@ -80,7 +82,8 @@ def of_writer(name: str, channels: list[int], **columns: list[int]) -> FactBuild
     ("name", "channels", "violations"),
     [
         ("GLOBAL", [0, 0, 1, 0], 1),
-        ("FORWARD", [0, 2, 1], 2),
+        ("FORWARD", [0, 0, 0], 2),
+        ("FORWARD", [0, 2, 1], 4),
         ("REBALANCE", [2, 0, 1, 2, 0], 0),
         ("REBALANCE", [1, 2, 1, 2, 0], 1),
         ("REBALANCE", [1, 1, 1], 2),
@@ -115,9 +118,81 @@ def test_custom_partitioner_answers_are_recorded() -> None:
     assert answers == [value * value % 5 for value in range(20)]
 
 
-def test_shuffled_edge_is_not_applicable_with_reason() -> None:
-    outcome = judge(run("SHUFFLE", 1, 3))
-    assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, "every edge is keyed or shuffled")
+NO_SUCH, NO_CHANNEL = (
+    "the partitioner of the edge has no such channel",
+    "the edge has no channel to a subtask that its partitioner reaches",
+)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "SHUFFLE", "HASH", *ADAPTIVE])
+def test_edge_has_exactly_the_channels_of_its_partitioner(name: str) -> None:
+    """Rules 1.14 to 1.17: one is missing, one leads to another subtask, one is there twice."""
+    law = "key-routing" if name == "HASH" else "distribution"
+    for sources, targets in sizes(name):
+        for damage in ("removed", "another subtask", "another subpartition", "repeated"):
+            facts = run(name, sources, targets)
+            channels = facts.rows("channels")
+            last = channels[-1]
+            other = next((task for task in facts.rows("tasks") if task["vertex"] == 1), last)
+            if damage == "removed":
+                facts.remove("channels", last)
+                expected = [NO_CHANNEL]
+            elif damage == "repeated":
+                facts.add("channels", **{**last, "channel": len(channels)})
+                expected = [NO_SUCH]
+            elif targets == 1:
+                continue
+            elif damage == "another subtask":
+                last["target_task"] = other["task"]
+                expected = [NO_SUCH, NO_CHANNEL]
+            else:
+                last["subpartition"] = (int(last["subpartition"]) + 1) % targets
+                expected = [NO_SUCH, NO_CHANNEL]
+            facts.facts = [(table, row) for table, row in facts.facts if table not in ("sent", "received")]
+            (outcome,) = [each for each in check_all(BuiltFacts(facts), "failed") if each.law == law]
+            assert sorted(str(row["what"]) for row in outcome.evidence) == sorted(expected), (name, damage)
+
+
+@pytest.mark.parametrize(("sources", "targets"), [(1, 3), (3, 1), (2, 4), (4, 2), (2, 3)])
+def test_forward_edge_between_different_parallelisms_violates(sources: int, targets: int) -> None:
+    """Rules 1.1 and 1.2: even if every task sends all its records over its first channel."""
+    facts = run("RESCALE", sources, targets)
+    facts.rows("edges")[0]["partitioner"] = "FORWARD"
+    first = {row["channel"]: row for row in facts.rows("channels")}
+    for row in facts.rows("sent", lambda row: row["kind"] == ElementKind.RECORD):
+        own = [channel for channel in first.values() if channel["source_task"] == row["task"]]
+        row["channel"] = min(own, key=lambda channel: int(channel["subpartition"]))["channel"]
+    assert judge(facts).verdict is Verdict.VIOLATED
+
+
+def test_shuffled_edge_is_examined() -> None:
+    for level in (Level.ELEMENTS, Level.FULL):
+        outcome = judge(run("SHUFFLE", 2, 3, level))
+        assert (outcome.verdict, outcome.rows_examined) == (Verdict.HOLDS, 40)
+
+
+STEP, NEVER = (
+    "the places of a random choice follow each other in always the same distance",
+    "a random choice never selects a channel",
+)
+
+
+@pytest.mark.parametrize(
+    ("channels", "broken"),
+    [
+        (Random(1).choices(range(3), k=300), []),
+        ([0] * 64, []),
+        ([0] * 65, [STEP]),
+        ([0] * 193, [NEVER, STEP]),
+        ([0, 1, 2] * 70, [STEP]),
+        ([2, 1, 0] * 70, [STEP]),
+        (Random(1).choices(range(2), k=192), []),
+        (Random(1).choices(range(2), k=193), [NEVER]),
+    ],
+    ids=["random", "few", "one channel", "one channel of many records", "in turn", "backwards", "some", "two of three"],
+)
+def test_shuffled_records_have_no_pattern(channels: list[int], broken: list[str]) -> None:
+    assert [row["what"] for row in judge(of_writer("SHUFFLE", channels)).evidence] == broken
 
 
 def test_subtasks_of_pointwise_edge_are_rotated_in_their_group() -> None:

@@ -15,6 +15,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
+from flowsim.trace.alignment import Barriers, alignment_lines, barriers_of, forced_exchanges, reason_of
 from flowsim.trace.checkpoint_history import (
     CheckpointHistory,
     RecordedCheckpoint,
@@ -36,8 +37,10 @@ SNAPSHOT_KINDS: Final = {
 }
 _SHORT_KINDS: Final = {**SNAPSHOT_KINDS, "SUSPEND": "savepoint, stop", "TERMINATE": "savepoint, drain"}
 _PERSISTED: Final = Column("persisted bytes", rank=2)
+_BARRIERS: Final = Column("barriers", rank=4, left=True)
 _CHECKPOINTS: Final = (
     Column("status", left=True),
+    _BARRIERS,
     Column("triggered"),
     Column("duration ms", dull=frozenset()),
     Column("tasks"),
@@ -75,6 +78,7 @@ def history_answer(recording: Recording) -> Answer:
         "counts": _counts(history),
         "rejected": dict(sorted(history.rejected.items())),
         "checkpoints": [_checkpoint_data(one, names, start_ns) for one in shown],
+        "aligned_exchanges": [forced.data() for forced in forced_exchanges(names)],
         "restores": [
             {
                 "at_ns": one.time_ns - start_ns,
@@ -107,7 +111,7 @@ def history_answer(recording: Recording) -> Answer:
                 )
         if shown:
             console.print()
-            _show_checkpoints(console, shown, start_ns)
+            _show_checkpoints(console, shown, names, start_ns)
         if history.failures:
             console.print()
             failures = [_failure_row(one, names, start_ns) for one in history.failures.values()]
@@ -117,16 +121,22 @@ def history_answer(recording: Recording) -> Answer:
     return Answer(document, show)
 
 
-def _show_checkpoints(console: Console, shown: Sequence[RecordedCheckpoint], start_ns: int) -> None:
-    names = ["id", "kind"]
-    rows = [_checkpoint_row(one, start_ns) for one in shown]
-    if any(one.persisted_bytes for one in shown):
-        show_table(console, names, _CHECKPOINTS, rows)
-        return
-    at = _CHECKPOINTS.index(_PERSISTED)
-    left = len(names) + at
-    columns = (*_CHECKPOINTS[:at], *_CHECKPOINTS[at + 1 :])
-    show_table(console, names, columns, [(*row[:left], *row[left + 1 :]) for row in rows])
+def _show_checkpoints(console: Console, shown: Sequence[RecordedCheckpoint], names: Names, start_ns: int) -> None:
+    """Shows a table without the columns in which all checkpoints are alike, and why exchanges were aligned."""
+    rows = [_checkpoint_row(one, names, start_ns) for one in shown]
+    left_out = {
+        _PERSISTED: not any(one.persisted_bytes for one in shown),
+        _BARRIERS: all(barriers_of(one, names) is Barriers.ALIGNED for one in shown),
+    }
+    first = ["id", "kind"]
+    kept = [at for at, column in enumerate(_CHECKPOINTS) if not left_out.get(column, False)]
+    columns = [_CHECKPOINTS[at] for at in kept]
+    show_table(console, first, columns, [(*row[: len(first)], *(row[len(first) + at] for at in kept)) for row in rows])
+    lines = alignment_lines(shown, names)
+    if lines:
+        console.print()
+    for line in lines:
+        show_text(console, line)
 
 
 def _show_reasons(console: Console, names: Names, failures: Sequence[int]) -> None:
@@ -169,6 +179,12 @@ def _checkpoint_data(one: RecordedCheckpoint, names: Names, start_ns: int) -> di
         "kind": one.kind.name,
         "is_final": one.is_final,
         "alignment": one.alignment.name,
+        "barriers": barriers_of(one, names).name,
+        "why_aligned": None if (reason := reason_of(one, names)) is None else reason.data(),
+        "aligned_exchanges": [
+            {"edge": forced.exchange.edge, "exchange": forced.exchange.name, "forced_by": str(forced.by)}
+            for forced in forced_exchanges(names)
+        ],
         "status": one.status,
         "reason": one.reason.name,
         "declined_by": None if one.declined_by < 0 else names.task(one.declined_by),
@@ -184,11 +200,12 @@ def _checkpoint_data(one: RecordedCheckpoint, names: Names, start_ns: int) -> di
     }
 
 
-def _checkpoint_row(one: RecordedCheckpoint, start_ns: int) -> Sequence[str]:
+def _checkpoint_row(one: RecordedCheckpoint, names: Names, start_ns: int) -> Sequence[str]:
     return (
         str(one.checkpoint),
         _kind(one),
         one.status,
+        barriers_of(one, names).value,
         moment_text(one.triggered_ns - start_ns),
         "-" if one.end_to_end_ms is None else f"{one.end_to_end_ms:,}",
         f"{one.acknowledged}/{one.tasks}",
@@ -264,6 +281,9 @@ def subtasks_answer(recording: Recording, checkpoint: int) -> Answer:
             f"{SNAPSHOT_KINDS[found.kind.name]} {checkpoint}: triggered at {moment_text(found.triggered_ns - start_ns)}, "
             f"{found.status}{ended}{why}{by}; {found.acknowledged} of {count_text(found.tasks, 'subtask')} acknowledged it",
         )
+        show_text(console, f"barriers: {barriers_of(found, names).value}")
+        for line in alignment_lines([found], names):
+            show_text(console, line)
         rows = [row for of_vertex in vertices.values() for row in _vertex_rows(of_vertex)]
         if rows:
             console.print()

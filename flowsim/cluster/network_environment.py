@@ -97,7 +97,7 @@ class NetworkEnvironment:
             task.trace,
             NO_FLUSHER if flusher is None else flusher,
         )
-        writer.supports_unaligned_checkpoints = self.execution.job.supports_unaligned_checkpoints(edge)
+        writer.supports_unaligned_checkpoints = self.execution.job.forced_alignment(edge) is None
         if flusher is not None:
             flusher.attach(writer)
             self._flushers.setdefault(subtask.id, []).append(flusher)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
+from flowsim.graph.alignment import Exchange, ForcedAlignment, forced_alignment
 from flowsim.graph.sink_committers import with_committers
 from flowsim.graph.stream_graph import (
     DEFAULT_SLOT_SHARING_GROUP,
@@ -17,7 +18,7 @@ from flowsim.graph.stream_graph import (
     StreamNode,
 )
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from flowsim.network.writers.partitioner import ALWAYS_ALIGNED, IN_TURN
+from flowsim.network.writers.partitioner import IN_TURN
 from flowsim.state.key_group_range import compute_default_max_parallelism
 
 
@@ -105,6 +106,12 @@ class JobEdge:
         adaptive = "" if self.max_traverse_size is None else f" adaptive({self.max_traverse_size})"
         return self.partitioner.name + adaptive
 
+    def describe(self) -> Exchange:
+        """Returns the exchange as its alignment depends on it."""
+        sends_committables = self.source.operators[self.source_operator].node.description.kind == "committer"
+        name = f"{self.source.head.name} -> {self.target.head.name}"
+        return Exchange(self.id, name, self.partitioner.name, sends_committables)
+
 
 @dataclass(slots=True)
 class JobGraph:
@@ -126,9 +133,9 @@ class JobGraph:
     def in_edges(self, vertex: JobVertex) -> Sequence[JobEdge]:
         return self._in_edges.get(vertex.id, ())
 
-    def supports_unaligned_checkpoints(self, edge: JobEdge) -> bool:
-        """Returns False if an input of the edge's target has a partitioner that does not support them (rule 12.19)."""
-        return not any(each.partitioner.name in ALWAYS_ALIGNED for each in self.in_edges(edge.target))
+    def forced_alignment(self, edge: JobEdge) -> ForcedAlignment | None:
+        """Returns why an edge supports no unaligned checkpoints; None if it does (rule 12.19)."""
+        return forced_alignment(edge.describe(), (each.describe() for each in self.in_edges(edge.target)))
 
     def slots(self) -> dict[str, int]:
         """Returns the number of slots that each slot sharing group needs: its highest parallelism (rule 1.24)."""

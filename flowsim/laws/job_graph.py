@@ -62,8 +62,7 @@ class Edge(NamedTuple):
     @property
     def partitioner_name(self) -> str:
         """The partitioner, without the word about adaptive writers."""
-        found = _ADAPTIVE.fullmatch(self.partitioner)
-        return self.partitioner if found is None else found[1]
+        return without_adaptive(self.partitioner)
 
     @property
     def max_traverse_size(self) -> int | None:
@@ -108,6 +107,12 @@ class Pool(NamedTuple):
     overdraft: int
     per_channel: int
     exclusive: int
+
+
+def without_adaptive(partitioner: str) -> str:
+    """The name of a recorded partitioner, without the word about adaptive writers."""
+    found = _ADAPTIVE.fullmatch(partitioner)
+    return partitioner if found is None else found[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ from flowsim.report.overview import Point, overview_of
 from flowsim.report.record_texts import RECORDS, record_texts
 from flowsim.report.rules import rule_texts
 from flowsim.report.wording import wording
+from flowsim.trace.alignment import alignment_data
+from flowsim.trace.names import Names
 from flowsim.trace.time import start_of
 
 FORMAT: Final = 1
@@ -154,6 +156,7 @@ def build_payload(
         "laws": laws,
         "wording": wording(has_checkpoints(recording)),
         "rules": rule_texts(has_checkpoints(recording)),
+        "alignment": alignment_data(Names(recording)) if has_checkpoints(recording) else None,
     }
     job, left_out = _job_sections(recording, budget_bytes)
     left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4 - sum(len(one.data) for one in job.values())

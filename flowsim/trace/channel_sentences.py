@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from flowsim.facts.kinds import (
     BufferKind,
     BufferSide,
@@ -9,10 +11,13 @@ from flowsim.facts.kinds import (
     ElementKind,
     SegmentAction,
 )
+from flowsim.graph.alignment import FORCED_RULE
 from flowsim.quantities import count_text
 from flowsim.trace.names import Names
 from flowsim.trace.phrases import CREDITS, RECEIVED, SEGMENTS, SENT
 from flowsim.trace.sentence import Sentence, element_text, joined
+
+_BARRIER: Final = ElementKind.CHECKPOINT_BARRIER
 
 
 def sent_sentence(
@@ -32,13 +37,9 @@ def sent_sentence(
     of_key = f", key {names.key(key)}," if key else ""
     if kind == ElementKind.RECORD and names.is_keyed(channel):
         rules = ("1.18",)
-    return Sentence(
-        joined(
-            joined(what, element_text(kind, timestamp, names.value(fingerprint))) + of_key,
-            f"to {names.target(channel)}",
-        ),
-        rules,
-    )
+    text = joined(what, element_text(kind, timestamp, names.value(fingerprint))) + of_key
+    text = joined(text, f"to {names.target(channel)}")
+    return _barrier(names, channel, timestamp, text, rules) if kind == _BARRIER else Sentence(text, rules)
 
 
 def received_sentence(
@@ -55,7 +56,14 @@ def received_sentence(
 ) -> Sentence:
     what, rules = RECEIVED[ElementKind(kind)]
     element = element_text(kind, timestamp, names.value(fingerprint))
-    return Sentence(joined(what, element, f"from {names.source(channel)}"), rules)
+    text = joined(what, element, f"from {names.source(channel)}")
+    return _barrier(names, channel, timestamp, text, rules) if kind == _BARRIER else Sentence(text, rules)
+
+
+def _barrier(names: Names, channel: int, checkpoint: int, text: str, rules: tuple[str, ...]) -> Sentence:
+    """Adds why the barrier does not overtake, if the checkpoint is unaligned."""
+    forced = names.forced_barrier(channel, checkpoint)
+    return Sentence(text, rules) if forced is None else Sentence(f"{text}, {forced.short}", (*rules, FORCED_RULE))
 
 
 def buffers_sentence(

@@ -69,11 +69,18 @@ class RecordedCheckpoint:
     """The subtasks that have begun their snapshot."""
     last_snapshots: int = 0
     """Those of them whose operators had finished: they wait for this checkpoint before they end (rule 4.15)."""
+    early_snapshots: int = 0
+    """Those of them that did not wait for the last barrier, although they align: the checkpoint timed out (rule 12.20)."""
 
     @property
     def is_final(self) -> bool:
         """True if all operators had finished before their snapshots: the job ends with this checkpoint."""
         return 0 < self.snapshots == self.last_snapshots
+
+    @property
+    def is_unaligned(self) -> bool:
+        """True if its barriers were requested to overtake data, or did so after its timeout (rules 12.20, 12.142)."""
+        return self.alignment is AlignmentType.UNALIGNED or self.early_snapshots > 0 or self.persisted_bytes > 0
 
     @property
     def end_to_end_ms(self) -> int | None:
@@ -221,7 +228,7 @@ class SubtaskMeasurements(NamedTuple):
 
 def checkpoint_history(recording: Recording) -> CheckpointHistory:
     """Reads the history. Memory holds one part, and the last 10,000 checkpoints. Raises BadInput for damaged parts."""
-    history, ends = CheckpointHistory(), _Ends()
+    history, snapshots = CheckpointHistory(), _Snapshots()
     tasks = {_NO_TASK, *(int(row[0]) for row in recording.static_rows("tasks"))}
     for epoch in range(len(recording.epochs)):
         for event in checkpoint_events(recording, epoch):
@@ -234,7 +241,7 @@ def checkpoint_history(recording: Recording) -> CheckpointHistory:
                 found.processed_bytes += row[1]
                 found.persisted_bytes += row[2]
                 found.state_bytes += row[3]
-        ends.read(recording, epoch, history)
+        snapshots.read(recording, epoch, history)
     return history
 
 
@@ -276,27 +283,44 @@ def stored_channel_events(recording: Recording, epoch: int) -> Iterator[StoredCh
     )
 
 
-class _Ends:
-    """Counts snapshots, and those that were taken after the operators of the task had finished."""
+_ALIGNING: Final = (CheckpointStep.ALIGNMENT_START, CheckpointStep.ALIGNMENT_END, CheckpointStep.SYNC_START)
+
+
+class _Snapshots:
+    """Counts snapshots: those after the operators of the task had finished, and those before its last barrier."""
 
     def __init__(self) -> None:
         self._finished: dict[int, int] = {}
         """By task: the last attempt whose operators have finished."""
+        self._aligning: dict[int, tuple[int, int]] = {}
+        """By task: the attempt and the checkpoint whose first barrier came, but not its last."""
 
     def read(self, recording: Recording, epoch: int, history: CheckpointHistory) -> None:
         steps = recording.part(CHECKPOINT_STEPS.name, epoch, ("task", "seq", TASK_ATTEMPT.name, "step", "checkpoint"))
         life = recording.part(LIFECYCLE.name, epoch, ("task", "seq", TASK_ATTEMPT.name, "event"))
-        begun = steps.filter(pc.equal(steps["step"], int(CheckpointStep.SYNC_START))).drop_columns("step")
+        steps = steps.filter(pc.is_in(steps["step"], pa.array(map(int, _ALIGNING), steps["step"].type)))
         finished = life.filter(pc.equal(life["event"], int(LifeEvent.FINISH))).drop_columns("event")
         finished = finished.append_column("checkpoint", pa.array(np.full(len(finished), _NO_CHECKPOINT)))
-        both = pa.concat_tables([begun, finished], promote_options="permissive")
-        for task, _, attempt, checkpoint in _rows(both.sort_by([("task", "ascending"), ("seq", "ascending")])):
+        both = pa.concat_tables([steps, finished], promote_options="permissive")
+        both = both.select(["task", TASK_ATTEMPT.name, "step", "checkpoint", "seq"])
+        for task, attempt, step, checkpoint, _ in _rows(both.sort_by([("task", "ascending"), ("seq", "ascending")])):
             found = history.checkpoints.get(checkpoint)
             if checkpoint == _NO_CHECKPOINT:
                 self._finished[task] = attempt
             elif found is not None:
+                self._add(task, attempt, step, found)
+
+    def _add(self, task: int, attempt: int, step: int, found: RecordedCheckpoint) -> None:
+        match CheckpointStep(step):
+            case CheckpointStep.ALIGNMENT_START:
+                self._aligning[task] = attempt, found.checkpoint
+            case CheckpointStep.ALIGNMENT_END:
+                self._aligning.pop(task, None)
+            case _:
                 found.snapshots += 1
                 found.last_snapshots += self._finished.get(task) == attempt
+                is_aligned = found.alignment is AlignmentType.ALIGNED
+                found.early_snapshots += is_aligned and self._aligning.get(task) == (attempt, found.checkpoint)
 
 
 def _checked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import CheckpointReason, CheckpointStep, CommittableAction, StoredAction, StoredKind
+from flowsim.graph.alignment import FORCED_RULE
 from flowsim.quantities import count_text
 from flowsim.trace.names import Names
 from flowsim.trace.phrases import CHECKPOINT_STEPS, COMMITTABLES, STORED_KINDS
@@ -17,6 +18,9 @@ def checkpoint_steps_sentence(
     if step == CheckpointStep.RESTORE and checkpoint < 0:
         return Sentence("starts without a checkpoint", rules)
     where = f" on {names.source(channel)}" if channel >= 0 else ""
+    forced = names.forced_barrier(channel, checkpoint) if step == CheckpointStep.ALIGNMENT_START else None
+    if forced is not None:
+        return Sentence(f"{text.format(checkpoint=checkpoint)}{where}, {forced.short}", (*rules, FORCED_RULE))
     why = f": {CheckpointReason(reason).name}" if reason != CheckpointReason.NONE else ""
     return Sentence(f"{text.format(checkpoint=checkpoint)}{where}{why}", rules)
 

@@ -9,6 +9,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from flowsim.errors import BadInput, printable_line, reason_text
+from flowsim.facts.kinds import AlignmentType, CheckpointAction, SnapshotKind
+from flowsim.graph.alignment import (
+    AlignedReason,
+    AlignmentSettings,
+    Exchange,
+    ForcedAlignment,
+    checkpoint_alignment,
+    forced_alignment,
+)
+from flowsim.laws.job_graph import without_adaptive
+from flowsim.trace.checkpoint_history import checkpoint_events
 from flowsim.trace.record_values import RecordValues
 
 if TYPE_CHECKING:
@@ -29,6 +40,7 @@ class Names:
         self._recording = recording
         self._tasks = {int(row[0]): row for row in recording.static_rows("tasks")}
         self._operators = {(int(row[0]), int(row[1])): str(row[2]) for row in recording.static_rows("operators")}
+        self._kinds = {(int(row[0]), int(row[1])): str(row[3]) for row in recording.static_rows("operators")}
         self._splits = {
             (int(row[0]), int(row[1])): _splits_of(str(row[4])) for row in recording.static_rows("operators")
         }
@@ -130,6 +142,49 @@ class Names:
     def edge(self, edge: int) -> str:
         row = self._edges.get(edge)
         return f"edge {edge}" if row is None else f"{self.vertex(int(row[1]))} -> {self.vertex(int(row[3]))}"
+
+    @property
+    def exchanges(self) -> int:
+        """The number of exchanges between tasks."""
+        return len(self._edges)
+
+    @cached_property
+    def alignment_settings(self) -> AlignmentSettings | None:
+        """The settings of barriers; None for a job without checkpoints."""
+        return AlignmentSettings.recorded(self._recording.manifest.run.settings)
+
+    @cached_property
+    def forced(self) -> dict[int, ForcedAlignment]:
+        """The exchanges that support no unaligned checkpoints, with the reasons, by their edges (rule 12.19)."""
+        by_target: dict[int, list[Exchange]] = {}
+        for row in self._edges.values():
+            by_target.setdefault(int(row[3]), []).append(self._exchange(row))
+        found = [forced_alignment(each, inputs) for inputs in by_target.values() for each in inputs]
+        return {each.exchange.edge: each for each in found if each is not None}
+
+    @cached_property
+    def unaligned_checkpoints(self) -> frozenset[int]:
+        """The checkpoints whose barriers overtake data from their trigger on, or after their timeout (rule 12.47)."""
+        found = set()
+        for epoch in range(len(self._recording.epochs)):
+            for event in checkpoint_events(self._recording, epoch):
+                if event.action == CheckpointAction.TRIGGERED:
+                    of_all = checkpoint_alignment(
+                        AlignmentType(event.alignment), SnapshotKind(event.type), self.alignment_settings
+                    )
+                    if of_all is None or of_all.reason is AlignedReason.TIMEOUT:
+                        found.add(event.checkpoint)
+        return frozenset(found)
+
+    def forced_barrier(self, channel: int, checkpoint: int) -> ForcedAlignment | None:
+        """Returns why an exchange aligns the barrier of an unaligned checkpoint; None if it does not (rule 12.19)."""
+        row = self._channels.get(channel)
+        forced = None if row is None else self.forced.get(int(row[1]))
+        return forced if forced is not None and checkpoint in self.unaligned_checkpoints else None
+
+    def _exchange(self, row: Row) -> Exchange:
+        kind = self._kinds.get((int(row[1]), int(row[2])))
+        return Exchange(int(row[0]), self.edge(int(row[0])), without_adaptive(str(row[5])), kind == "committer")
 
     def is_keyed(self, channel: int) -> bool:
         row = self._channels.get(channel)

@@ -11,6 +11,14 @@ from rich.console import Console
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, default_out
 from flowsim.cli.scenarios import compiled_scenario
+from flowsim.facts.kinds import SnapshotKind
+from flowsim.graph.alignment import (
+    FORCED_RULE,
+    AlignmentSettings,
+    CheckpointAlignment,
+    ForcedAlignment,
+    checkpoint_alignment,
+)
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex, create_job_graph
 from flowsim.quantities import count_text
@@ -65,8 +73,11 @@ def drawn(execution: ExecutionGraph) -> str:
             lines.append(f"    slot sharing group {vertex.slot_sharing_group}")
         if job.graph.settings.task_managers != "each":
             lines.append(f"    on {_placed(execution, vertex)}")
-        lines += [f"    --{_label(edge)}--> [{edge.target.id}] {edge.target.name}" for edge in job.out_edges(vertex)]
-    return "\n".join(lines) + "\n"
+        lines += [
+            f"    --{_label(job, edge)}--> [{edge.target.id}] {edge.target.name}" for edge in job.out_edges(vertex)
+        ]
+    reasons = _alignment_lines(job)
+    return "\n".join([*lines, *([""] if reasons else []), *reasons]) + "\n"
 
 
 def mermaid(job: JobGraph) -> str:
@@ -83,7 +94,7 @@ def mermaid(job: JobGraph) -> str:
         lines.append("  end")
     for edge in job.edges:
         source, target = _id(edge.source, edge.source_operator), _id(edge.target, 0)
-        lines.append(f'  {source} ==>|"{_quoted(_label(edge))}"| {target}')
+        lines.append(f'  {source} ==>|"{_quoted(_label(job, edge))}"| {target}')
     return "\n".join(lines) + "\n"
 
 
@@ -101,13 +112,15 @@ def dot(job: JobGraph) -> str:
         lines.append("  }")
     for edge in job.edges:
         source, target = _id(edge.source, edge.source_operator), _id(edge.target, 0)
-        lines.append(f"  {source} -> {target} [label={_dot_text(_label(edge))}, style=bold];")
+        lines.append(f"  {source} -> {target} [label={_dot_text(_label(job, edge))}, style=bold];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def as_data(execution: ExecutionGraph) -> dict[str, Any]:
     """Returns the tasks and edges of the job as JSON values."""
     job = execution.job
+    of_all = _of_checkpoints(job)
+    forced = {edge.id: job.forced_alignment(edge) for edge in job.edges}
     return {
         "job": job.graph.name,
         "slots": job.slots(),
@@ -133,9 +146,12 @@ def as_data(execution: ExecutionGraph) -> dict[str, Any]:
                 "partitioner": edge.partitioner_text,
                 "side_output": edge.side_output,
                 "exchange": edge.exchange.value,
+                "supports_unaligned_checkpoints": forced[edge.id] is None,
+                "aligned": None if (found := forced[edge.id]) is None else found.data(),
             }
             for edge in job.edges
         ],
+        "checkpoints_aligned": None if of_all is None else of_all.data(),
     }
 
 
@@ -145,10 +161,33 @@ def _title(job: JobGraph, vertex: JobVertex) -> str:
     return f"task {vertex.id}, parallelism {vertex.parallelism}{group}"
 
 
-def _label(edge: JobEdge) -> str:
+def _label(job: JobGraph, edge: JobEdge) -> str:
     side = f" ({edge.side_output})" if edge.side_output else ""
     exchange = "" if edge.exchange.is_bounded else f" {edge.exchange}"
-    return edge.partitioner_text + side + exchange
+    forced = _forced(job).get(edge.id)
+    return edge.partitioner_text + side + exchange + ("" if forced is None else f", {forced.label}")
+
+
+def _forced(job: JobGraph) -> dict[int, ForcedAlignment]:
+    """Returns the exchanges that stay aligned although the job has unaligned checkpoints, by their edges."""
+    settings = job.graph.settings.checkpointing
+    found = [job.forced_alignment(edge) for edge in job.edges] if settings is not None and settings.unaligned else []
+    return {each.exchange.edge: each for each in found if each is not None}
+
+
+def _of_checkpoints(job: JobGraph) -> CheckpointAlignment | None:
+    """Returns why no checkpoint of the job is unaligned from its trigger on; None if they are, or if it has none."""
+    if job.graph.settings.checkpointing is None:
+        return None
+    settings = AlignmentSettings.of(job.graph.settings.checkpointing)
+    return checkpoint_alignment(settings.of_checkpoints, SnapshotKind.CHECKPOINT, settings)
+
+
+def _alignment_lines(job: JobGraph) -> list[str]:
+    """Returns why barriers are aligned: those of all checkpoints, and those of single exchanges."""
+    of_all = _of_checkpoints(job)
+    lines = [] if of_all is None else [f"checkpoints: {of_all.sentence} [{', '.join(of_all.rules)}]"]
+    return [*lines, *(f"{forced.sentence} [{FORCED_RULE}]" for forced in _forced(job).values())]
 
 
 def _task_managers(execution: ExecutionGraph, vertex: JobVertex) -> list[str]:

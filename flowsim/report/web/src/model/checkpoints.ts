@@ -26,6 +26,8 @@ export interface Checkpoint {
   id: number;
   type: string;
   alignment: string;
+  /** Why its barriers are not unaligned from the trigger on; "": they are. */
+  whyAligned: string;
   isUnaligned: boolean;
   outcome: Outcome;
   /** Why it was aborted or rejected; "" otherwise. */
@@ -258,6 +260,7 @@ export class Checkpoints {
         one = {
           id, type: TYPES[columns.type![row]! as keyof typeof TYPES] ?? "checkpoint",
           alignment: ALIGNMENTS[columns.alignment![row]! as keyof typeof ALIGNMENTS] ?? "",
+          whyAligned: this.names.whyAligned(columns.alignment![row]!, columns.type![row]!),
           isUnaligned: columns.alignment![row] === Alignment.UNALIGNED, outcome: "open", reason: "", triggered: NO_TIME, ended: NO_TIME, tasks: -1, bytes: 0, declines: 0,
           restored: [], isSubsumed: false,
         };

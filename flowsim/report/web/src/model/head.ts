@@ -82,6 +82,18 @@ export interface ExactPart {
   seqs: number[];
 }
 
+/** Why exchanges are aligned, as flowsim/trace/alignment.py writes it. */
+export interface AlignmentReasons {
+  /** By "alignment,type" of a checkpoint, as numbers: why its barriers are not unaligned from the trigger on. */
+  reasons: Record<string, { reason: string; text: string; rules: string[] }>;
+  /** By edge: the exchanges that are aligned by force. */
+  exchanges: Record<string, { short: string; label: string; text: string }>;
+  /** The checkpoints whose barriers overtake data elsewhere; only if there are such exchanges. */
+  unaligned: number[];
+  /** The rule about such exchanges. */
+  rule: string;
+}
+
 export interface Head {
   format: number;
   recording: {
@@ -110,4 +122,6 @@ export interface Head {
   laws: { engine: string; laws: Law[] } | null;
   wording: Wording;
   rules: Record<string, { text: string; line: number }>;
+  /** null: the recording has no checkpoints. */
+  alignment: AlignmentReasons | null;
 }

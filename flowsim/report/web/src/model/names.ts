@@ -66,12 +66,14 @@ export class Names {
   /** Job vertices in the order of their first task. */
   readonly vertices: number[];
   private readonly states = new Map<string, [name: string, kind: string]>();
+  private readonly unaligned: ReadonlySet<number>;
 
   constructor(
-    head: Head,
+    private readonly head: Head,
     private readonly keys: readonly string[],
     private readonly records: ReadonlyMap<number, string>,
   ) {
+    this.unaligned = new Set(head.alignment?.unaligned);
     const by = <T extends { id: number }>(rows: T[]) => new Map(rows.map((row) => [row.id, row]));
     this.tasks = by(
       rowsOf(head, "tasks").map((row) => ({
@@ -170,6 +172,28 @@ export class Names {
   edge(edge: number): string {
     const found = this.edges.get(edge);
     return found ? `${this.vertex(found.source)} -> ${this.vertex(found.target)}` : `edge ${edge}`;
+  }
+
+  /** Why an exchange is aligned by force in unaligned checkpoints; null: it is not. */
+  forced(edge: number): { short: string; label: string; text: string } | null {
+    return this.head.alignment?.exchanges[edge] ?? null;
+  }
+
+  /** All exchanges that are aligned by force in unaligned checkpoints, as sentences. */
+  forcedTexts(): string[] {
+    return Object.values(this.head.alignment?.exchanges ?? {}).map((found) => found.text);
+  }
+
+  /** What happens to the barrier of an unaligned checkpoint on such an exchange, with its rule; null elsewhere. */
+  forcedBarrier(channel: number, checkpoint: number): [short: string, rule: string] | null {
+    const edge = this.channels.get(channel)?.edge;
+    const found = edge === undefined ? null : this.forced(edge);
+    return found && this.unaligned.has(checkpoint) ? [found.short, this.head.alignment!.rule] : null;
+  }
+
+  /** Why the barriers of a checkpoint are not unaligned from its trigger on; "": they are. */
+  whyAligned(alignment: number, type: number): string {
+    return this.head.alignment?.reasons[`${alignment},${type}`]?.text ?? "";
   }
 
   isKeyed(channel: number): boolean {

@@ -79,13 +79,19 @@ const sent: Maker = ({ at }, names, wording) => {
   const key = at.key ? `, key ${names.key(at.key)},` : "";
   const rules = at.kind === Element.RECORD && names.isKeyed(at.channel!) ? ["1.18"] : given;
   const text = joined(what, element(at.kind!, at.timestamp!, names.record(at.record!))) + key;
-  return { text: joined(text, `to ${names.target(at.channel!)}`), rules };
+  return barrier(names, at, { text: joined(text, `to ${names.target(at.channel!)}`), rules });
 };
+
+/** Adds why a barrier does not overtake, if the checkpoint is unaligned. */
+function barrier(names: Names, at: Fact["at"], { text, rules }: Sentence): Sentence {
+  const forced = at.kind === Element.CHECKPOINT_BARRIER ? names.forcedBarrier(at.channel!, at.timestamp!) : null;
+  return forced ? { text: `${text}, ${forced[0]}`, rules: [...rules, forced[1]] } : { text, rules };
+}
 
 const received: Maker = ({ at }, names, wording) => {
   const [what, rules] = phrase(wording.received, at.kind!);
   const value = element(at.kind!, at.timestamp!, names.record(at.record!));
-  return { text: joined(what, value, `from ${names.source(at.channel!)}`), rules };
+  return barrier(names, at, { text: joined(what, value, `from ${names.source(at.channel!)}`), rules });
 };
 
 const buffers: Maker = ({ at }, names) => {
@@ -329,7 +335,9 @@ const checkpointSteps: Maker = ({ at }, names, wording) => {
   if (at.step === Step.RESTORE && at.checkpoint! < 0) return { text: "starts without a checkpoint", rules };
   const where = at.channel! >= 0 ? ` on ${names.source(at.channel!)}` : "";
   const why = at.reason! >= 0 ? `: ${wording.reasons?.[String(at.reason)] ?? at.reason}` : "";
-  return { text: `${text.replace("{checkpoint}", String(at.checkpoint))}${where}${why}`, rules };
+  const sentence = `${text.replace("{checkpoint}", String(at.checkpoint))}${where}`;
+  const forced = at.step === Step.ALIGNMENT_START ? names.forcedBarrier(at.channel!, at.checkpoint!) : null;
+  return forced ? { text: `${sentence}, ${forced[0]}`, rules: [...rules, forced[1]] } : { text: sentence + why, rules };
 };
 
 const checkpointMetrics: Maker = ({ at }) => {

@@ -84,6 +84,7 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
   return (
     <section aria-label={`The chosen checkpoint${store.whose}`} class="checkpoint">
       <h2>{one.type[0]!.toUpperCase() + one.type.slice(1)} {one.id}: {sentence(store, one)}</h2>
+      {whyAligned(store, one).map((text) => <p class="note" key={text}>{text}</p>)}
       {cut && <ChannelAtCut store={store} one={one} cut={cut} />}
       {tasks.length > 0 && (
         <Table
@@ -115,6 +116,12 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
       )}
     </section>
   );
+}
+
+/** Why exchanges are aligned in a checkpoint: all of them, or single ones. */
+function whyAligned({ model: { names } }: Store, one: Checkpoint): string[] {
+  const texts = [...(one.whyAligned ? [one.whyAligned] : []), ...names.forcedTexts()];
+  return texts.map((text) => `${text[0]!.toUpperCase()}${text.slice(1)}.`);
 }
 
 /** The first of many names. */
@@ -197,7 +204,10 @@ function Cuts({ store, one, cuts, chosen }: { store: Store; one: Checkpoint; cut
 }
 
 function wordOf(store: Store, one: Checkpoint, { barrier }: Cut): string {
-  if (!barrier.mayOvertake) return "aligned";
+  if (!barrier.mayOvertake) {
+    const forced = store.model.names.forcedBarrier(barrier.channel, barrier.checkpoint);
+    return forced ? forced[0] : one.alignment === "at least once" ? one.alignment : "aligned";
+  }
   if (one.isUnaligned) return "unaligned";
   const overtakes = store.model.inFlight.overtakes(barrier);
   return overtakes === null ? "with a timeout" : overtakes ? "unaligned after its timeout" : "aligned, with a timeout";

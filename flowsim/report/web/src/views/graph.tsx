@@ -152,6 +152,7 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
   const isOut = states.some((state) => state.credits === 0 && state.backlog > 0);
   const fullest = states.reduce((best, state) => (state.queue.length > best.queue.length ? state : best), states[0]!);
   const label = edge.partitioner + (edge.sideOutput ? ` (${edge.sideOutput})` : "");
+  const forced = model.names.forced(edge.id);
   const open = () => {
     store.select({ channel: fullest.channel });
     store.view.value = "channel";
@@ -163,7 +164,7 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
       class={`edge-label ${isOut ? "out" : ""}`}
       transform={`translate(${line.x - LABEL_WIDTH / 2} ${line.y - LABEL_HEIGHT / 2})`}
       {...(channels.length && {
-        tabIndex: 0, role: "button", "aria-description": `${count(channels.length, "channel")}${words && `, ${words}`}`,
+        tabIndex: 0, role: "button", "aria-description": `${count(channels.length, "channel")}${words && `, ${words}`}${forced ? `, ${forced.label}` : ""}`,
         onClick: open,
         onKeyDown: (event: KeyboardEvent) => {
           if (event.key === "Enter") open();
@@ -171,7 +172,8 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
       })}
     >
       <text class="faint" x={LABEL_WIDTH / 2} y="11" text-anchor="middle">
-        {label}{channels.length > 1 ? ` × ${channels.length}` : ""}
+        {label}{channels.length > 1 ? ` × ${channels.length}` : ""}{forced && ", never unaligned"}
+        {forced && <title>{`${forced.text}.`}</title>}
       </text>
       {hasBuffers && channels.length > 0 && <Capsule states={states} local={channels.every((channel) => channel.local)} />}
     </g>

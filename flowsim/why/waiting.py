@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import LifeEvent
+from flowsim.facts.kinds import ActionKind, ActionPhase, LifeEvent
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
@@ -13,6 +13,7 @@ from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.generators import strategy_of
 from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.waits.final_checkpoint import final_causes
 from flowsim.why.waits.mailbox import held_up_causes
 from flowsim.why.waits.task_state import WAITS, Doing, TaskState, shares, state_of, waits_of, work_lines
 from flowsim.why.waits.waits_for_input import input_causes
@@ -124,6 +125,8 @@ def _causes(facts: RunFacts, state: TaskState, is_asked: bool) -> tuple[list[Cau
             return [*element_causes(facts, state), *held_up_causes(facts, state)], None
         case Doing.BUSY if is_asked:
             return [_busy_cause(facts, state, is_bottleneck=False), *held_up_causes(facts, state)], None
+        case Doing.FINAL_CHECKPOINT:
+            return final_causes(facts, state)
         case Doing.NOT_STARTED:
             return _not_started(facts, state)
         case Doing.ENDED:
@@ -138,8 +141,8 @@ def _idle_timeout(facts: RunFacts, state: TaskState) -> list[Cause]:
         idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
         if idle_ms:
             text = (
-                f"The idle timeout of {operator.name}, {duration_text(idle_ms * NS_PER_MS)}, does not run meanwhile: a source "
-                "that waits for output is not idle, so the watermark still waits for it and its records are not late."
+                f"The idle timeout of {operator.name}, {duration_text(idle_ms * NS_PER_MS)}, does not run meanwhile: time in "
+                "which a task waits for output does not count."
             )
             return [Cause(text, ("8.4",), None if state.since is None else place_of(state.since))]
     return []
@@ -149,8 +152,7 @@ def _busy_cause(facts: RunFacts, state: TaskState, is_bottleneck: bool) -> Cause
     place = None if state.since is None else place_of(state.since)
     total = shares(facts, state.task)
     lines = (*work_lines(facts, state.task), total) if total and is_bottleneck else work_lines(facts, state.task)
-    verb = "processes its input" if facts.graph.tasks[state.task].inputs else "emits records"
-    text = f"{facts.task(state.task)} is busy: it {verb}, and does not wait for output."
+    text = f"{facts.task(state.task)} is busy: it {_work(facts, state)}, and does not wait for output."
     if is_bottleneck:
         text += " It is the bottleneck: the first task below the back-pressured ones that is not back-pressured itself."
         return Cause(text, ("3.28", "13.1"), place, lines)
@@ -160,7 +162,8 @@ def _busy_cause(facts: RunFacts, state: TaskState, is_bottleneck: bool) -> Cause
 def _not_started(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | None]:
     for channel in facts.received_by(state.task):
         edge = facts.graph.edges[channel.edge]
-        if edge.exchange == "BLOCKING":
+        producer_state = state_of(facts, channel.source_task)
+        if edge.exchange == "BLOCKING" and producer_state.doing is not Doing.ENDED:
             name, producer = facts.task(state.task), facts.task(channel.source_task)
             text = f"{name} reads a blocking exchange: it starts when {producer} has finished and the whole partition is written."
             return [Cause(text, ("5.43", "12.27"))], channel.source_task
@@ -171,3 +174,23 @@ def _not_started(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | 
             )
             return [Cause(text, ("12.27",))], channel.source_task
     return [], None
+
+
+def _work(facts: RunFacts, state: TaskState) -> str:
+    """What a busy task does, by the action that it is inside."""
+    action = state.since
+    if action is None or action["phase"] != ActionPhase.BEGIN:
+        return "is between two actions"
+    match ActionKind(action["kind"]):
+        case ActionKind.LIFE_CYCLE:
+            is_running = len(facts.rows("lifecycle", state.task).equal(operator=-1, event=LifeEvent.RUNNING)) > 0
+            return "closes its operators or outputs" if is_running else "opens its operators"
+        case ActionKind.MAIL:
+            return "runs a mail"
+        case ActionKind.LOCK_HOLDER:
+            return "works in another thread that holds the checkpoint lock"
+        case ActionKind.DEFAULT_ACTION:
+            has_ended = len(facts.rows("lifecycle", state.task).after(action["seq"]).equal(event=LifeEvent.FINISH)) > 0
+            if has_ended:
+                return "finishes its operators"
+            return "processes its input" if facts.graph.tasks[state.task].inputs else "emits records"

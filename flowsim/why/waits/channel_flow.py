@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, PoolKind, SegmentAction
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, ElementKind, PoolKind, SegmentAction
 from flowsim.laws.job_graph import Channel, Pool
 from flowsim.quantities import count_text
-from flowsim.why.run_facts import Row, RunFacts
+from flowsim.why.run_facts import Row, Rows, RunFacts
+
+_MOVED: Final = (BufferSide.QUEUED, BufferSide.SENT, BufferSide.SKIPPED)
+"""Steps of a buffer in its queue, from the writer to the wire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,8 @@ class ChannelFlow:
     """Elements and events that the receiver read."""
     queued: int
     """Data buffers in the sender's queue."""
+    unsent: int
+    """Those of them with data that was not sent."""
     wire: int
     """Buffers and events that were sent and have not arrived."""
     held: int
@@ -30,6 +36,8 @@ class ChannelFlow:
     credits: int | None
     last_sent: Row | None
     """The last buffer or event that left the sender (table ``buffers``)."""
+    announced: int
+    """Credits that the receiver has announced and the sender has not got."""
     last_flush: Row | None
     """The last flush of the sender's queue, if it came after the last buffer was queued or sent."""
 
@@ -38,13 +46,18 @@ class ChannelFlow:
         return self.sent - self.received
 
 
+def counted(rows: Rows) -> Rows:
+    """The rows of table ``sent`` or ``received`` that have a position of their own on their channel."""
+    without = np.isin(rows["kind"], [ElementKind.EVENT, ElementKind.UNALIGNED_BARRIER])
+    return rows.where(~without & (rows["position"] >= 0))
+
+
 def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
     """The counts at the moment of the facts; below level full only those of elements."""
-    sent = facts.rows("sent", channel.source_task).equal(channel=channel.channel)
-    received = facts.rows("received", channel.target_task).equal(channel=channel.channel)
-    received = received.where(received["position"] >= 0)
+    sent = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
+    received = counted(facts.rows("received", channel.target_task).equal(channel=channel.channel))
     if not facts.has("buffers"):
-        return ChannelFlow(channel, len(sent), len(received), 0, 0, 0, None, None, None)
+        return ChannelFlow(channel, len(sent), len(received), 0, 0, 0, 0, None, None, 0, None)
     ours = facts.rows("buffers", channel.source_task).equal(channel=channel.channel)
     theirs = facts.rows("buffers", channel.target_task).equal(channel=channel.channel)
     data = ours.equal(kind=BufferKind.DATA)
@@ -55,10 +68,18 @@ def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
     last = ours.where(np.isin(ours["side"], [BufferSide.SENT, BufferSide.QUEUED])).last()
     if flush is not None and last is not None and flush["seq"] < last["seq"]:
         flush = None
+    queued = len(data.equal(side=BufferSide.QUEUED)) - len(gone)
     return ChannelFlow(
-        channel, len(sent), len(received), len(data.equal(side=BufferSide.QUEUED)) - len(gone),
-        len(out) - len(arrived), held, None if channel.local else _credits(facts, channel, out.last()), out.last(), flush,
+        channel, len(sent), len(received), queued, queued - _is_tail_read(data, sent), len(out) - len(arrived), held,
+        None if channel.local else _credits(facts, channel, out.last()), out.last(), _announced(facts, channel), flush,
     )  # fmt: skip
+
+
+def _is_tail_read(data: Rows, sent: Rows) -> bool:
+    """Whether the last buffer of the queue is unfinished, and all that was written into it so far has been read."""
+    last, element = data.where(np.isin(data["side"], _MOVED)).last(), sent.last()
+    is_partial = last is not None and last["side"] == BufferSide.SENT and not last["whole"]
+    return is_partial and last is not None and (element is None or element["seq"] < last["seq"])
 
 
 def _credits(facts: RunFacts, channel: Channel, sent: Row | None) -> int:
@@ -67,6 +88,15 @@ def _credits(facts: RunFacts, channel: Channel, sent: Row | None) -> int:
     got = credits.where(np.isin(credits["kind"], [CreditKind.INITIAL_GOT, CreditKind.GOT])).last()
     rows = [(row["seq"], row["credits" if row is sent else "balance"]) for row in (sent, got) if row is not None]
     return max(rows, default=(0, 0))[1]
+
+
+def _announced(facts: RunFacts, channel: Channel) -> int:
+    """The credits that are on their way to the sender."""
+    ours = facts.rows("credits", channel.source_task).equal(channel=channel.channel)
+    theirs = facts.rows("credits", channel.target_task).equal(channel=channel.channel)
+    given = theirs.where(np.isin(theirs["kind"], [CreditKind.INITIAL_GRANTED, CreditKind.ANNOUNCED]))["credits"].sum()
+    got = ours.where(np.isin(ours["kind"], [CreditKind.INITIAL_GOT, CreditKind.GOT]))["credits"].sum()
+    return max(0, int(given - got))
 
 
 def flow_text(facts: RunFacts, flow: ChannelFlow, of_sender: bool) -> str:
@@ -106,10 +136,11 @@ class PoolState:
         return self.free > 0 and not self.full
 
 
-def output_pools(facts: RunFacts, task: int) -> list[PoolState]:
-    """The states of the output pools of a task."""
+def output_pools(facts: RunFacts, task: int, before: int | None = None) -> list[PoolState]:
+    """The states of the output pools of a task, at the moment or before a fact of the task."""
     states = []
     segments = facts.rows("segments", task)
+    segments = segments if before is None else segments.before(before)
     for pool in facts.graph.pools.values():
         if pool.task != task or pool.kind != PoolKind.OUTPUT:
             continue

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.quantities import count_text
+from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.alignment import alignment_causes, paused_row
+from flowsim.why.restarts import attempt_text, early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.waits.task_state import is_at_end_of_input
 
 
 def source_causes(facts: RunFacts, task: int) -> list[Cause]:
@@ -16,10 +19,17 @@ def source_causes(facts: RunFacts, task: int) -> list[Cause]:
     paused = paused_row(facts, task)
     if paused is not None:
         return alignment_causes(facts, task, paused)
-    shown, later = _shown(facts, task), _shown(facts.whole, task)[len(_shown(facts, task)) :]
-    operators = facts.operators_of(task)
-    name, is_alone = facts.task(task), len(operators) == 1
-    text = f"{name} is a source and has no record to read"
+    early = early_end_causes(facts, task)
+    if early:
+        return early
+    shown = _shown(facts, task)
+    name, is_alone = facts.task(task), len(facts.operators_of(task)) == 1
+    attempt = attempt_text(facts, task)
+    life = facts.rows("lifecycle", task)
+    place = place_of(shown[-1][0]) if shown else None if not len(life) else place_of(life.row(-1))
+    if is_at_end_of_input(facts, task):
+        return [Cause(f"{name} has ended its data{attempt}: it emits no more records.", ("4.9", "4.20"), place)]
+    text = f"{name} is a source and has no record to read{attempt}"
     if shown:
         row, what = shown[-1]
         last = "it emitted its last record" if is_alone else f"the last one that the recording shows was {what}"
@@ -27,12 +37,25 @@ def source_causes(facts: RunFacts, task: int) -> list[Cause]:
     elif is_alone:
         text += ": it has emitted no record so far"
     else:
-        chained = ", ".join(operator.name for operator in operators[1:])
+        chained = ", ".join(operator.name for operator in facts.operators_of(task)[1:])
         text += f": the recording does not show what it emitted so far, because {chained} took it in the same task"
-    text += _following(facts, task, later, is_alone)
-    begin = facts.rows("lifecycle", task).last()
-    place = place_of(shown[-1][0]) if shown else None if begin is None else place_of(begin)
-    return [Cause(f"{text}.", ("4.5", "3.12"), place)]
+    text += _following(facts, task, _shown(facts.whole, task)[len(shown) :], is_alone)
+    return [Cause(f"{text}.", ("4.5", "3.12"), place), *_paused_splits(facts, task)]
+
+
+def _paused_splits(facts: RunFacts, task: int) -> list[Cause]:
+    """The splits of a source that alignment has paused one by one (rule 8.24)."""
+    last = {row["split"]: row for row in facts.rows("alignment", task) if row["split"] >= 0}
+    paused = [row for row in last.values() if row["paused"]]
+    if not paused:
+        return []
+    lines = tuple(
+        f"split {row['split']}: since {facts.moment(row['time_ns'])}, at watermark {event_time(row['watermark'])}, above the "
+        f"limit of {event_time(row['limit'])}"
+        for row in paused
+    )
+    text = f"Watermark alignment has paused {count_text(len(paused), 'split')} of {facts.task(task)}."
+    return [Cause(text, ("8.24",), place_of(paused[0]), lines)]
 
 
 def _following(facts: RunFacts, task: int, later: list[tuple[Row, str]], is_alone: bool) -> str:
@@ -46,7 +69,7 @@ def _following(facts: RunFacts, task: int, later: list[tuple[Row, str]], is_alon
     if is_alone and life is not None:
         return f", and there is no other one until its end at {facts.moment(life['time_ns'])}"
     if not is_alone and counts is not None:
-        return f"; it emitted {count_text(counts['records_out'], 'record')} in all"
+        return f"; it emitted {count_text(counts['records_out'], 'record')} in all{attempt_text(facts, task)}"
     return ""
 
 

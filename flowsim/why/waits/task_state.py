@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -13,6 +13,7 @@ from flowsim.facts.kinds import ActionPhase, ElementKind, LifeEvent, MailAction,
 from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.quantities import count_text, duration_text
 from flowsim.why.run_facts import Mask, Row, Rows, RunFacts
+from flowsim.why.waits.channel_flow import output_pools
 
 
 class Doing(Enum):
@@ -26,16 +27,18 @@ class Doing(Enum):
     HARD = "waits for a buffer inside an element (hard back pressure)"
     YIELD = "waits inside an element for a mail of its operator (it yields)"
     LOCK = "waits inside an element, without the checkpoint lock"
+    RESTORING = "is restored, and waits for the in-flight data of its checkpoint"
+    FINAL_CHECKPOINT = "has reached the end of its input, and waits until it may end"
+    SNAPSHOTS = "has reached the end of its input, and waits until its snapshots are written"
 
 
-WAITS: Final = (Doing.IDLE, Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK)
+STUCK: Final = (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK)
+"""Waits of a task that may have input."""
+WAITS: Final = (Doing.IDLE, *STUCK, Doing.RESTORING, Doing.FINAL_CHECKPOINT, Doing.SNAPSHOTS)
+_NEVER: Final = 2**63 - 1
 _ENDS: Final = {
     LifeEvent.FINISHED: "has finished", LifeEvent.CANCELED: "was canceled", LifeEvent.FAILED: "has failed",
 }  # fmt: skip
-
-
-_INSIDE: Final = "inside"
-"""Added to the row of a wait: 1 if it is inside an action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,82 +67,141 @@ def state_of(facts: RunFacts, task: int) -> TaskState:
     last = life.row(-1)
     if last["event"] in _ENDS:
         return TaskState(task, Doing.ENDED, last, text=_ENDS[LifeEvent(last["event"])])
-    wait = _open_wait(facts, task)
-    if wait is None:
-        return TaskState(task, Doing.BUSY, _open_action(facts, task))
-    until = facts.whole.rows("actions", task).after(wait["seq"])
-    ended = until.equal(phase=ActionPhase.RESUME, action=wait["action"]).first()
-    return TaskState(
-        task, kind_of(wait, bool(wait[_INSIDE])), wait, None if ended is None else ended["time_ns"], wait["priority"]
-    )
-
-
-def kind_of(wait: Row, is_inside: bool) -> Doing:
-    """The kind of a wait of table ``actions``. The legacy design waits for its lock also between two actions."""
-    match WaitKind(wait["kind"]):
-        case WaitKind.BUFFER:
-            return Doing.HARD
-        case WaitKind.YIELD:
-            return Doing.YIELD
-        case WaitKind.LOCK:
-            return Doing.LOCK if is_inside else Doing.IDLE
-        case WaitKind.MAIL:
-            return Doing.SOFT if wait["priority"] == OUTPUT_FULL else Doing.IDLE
-        case WaitKind.CHECKPOINT:
-            return Doing.IDLE
-        case WaitKind.COST:
-            return Doing.BUSY
-
-
-def _open_wait(facts: RunFacts, task: int) -> Row | None:
-    """The outermost wait for input, output, mail or lock that has begun and not ended; None while the task works."""
-    outer = [(row, is_inside) for row, is_inside, end in _outer_waits(facts, task) if end is None]
-    if not outer:
-        return None
-    row, is_inside = outer[0]
-    inner = facts.rows("actions", task).after(row["seq"])
-    begun, ended = (len(inner.equal(phase=phase)) for phase in (ActionPhase.BEGIN, ActionPhase.END))
-    return None if begun > ended else {**row, _INSIDE: int(is_inside)}
-
-
-def _outer_waits(facts: RunFacts, task: int) -> Iterator[tuple[Row, bool, Row | None]]:
-    """Each wait that no other wait encloses: its begin, whether it is inside an action, and its end if it has one."""
     actions = facts.rows("actions", task)
-    depth, outer, is_inside = 0, None, False
-    for row in actions.where(~(_is_wait(actions) & (actions["kind"] == WaitKind.COST))):
-        if row["phase"] in (ActionPhase.BEGIN, ActionPhase.END):
-            depth += 1 if row["phase"] == ActionPhase.BEGIN else -1
-        elif outer is None:
-            outer, is_inside = row, depth > 0
-        elif row["phase"] == ActionPhase.RESUME and row["action"] == outer["action"]:
-            yield outer, is_inside, row
-            outer = None
-    if outer is not None:
-        yield outer, is_inside, None
+    frames = open_frames(actions)
+    wait = _wait_of(facts, task, frames, _Phases.of(facts, task))
+    if wait is None:
+        return TaskState(task, Doing.BUSY, _open_action(actions, frames))
+    # Nothing happens between the two facts that enclose a wait: the one after the last fact ends it.
+    begin = actions.row(-1)
+    doing, priority = wait
+    following = facts.whole.rows("actions", task).after(begin["seq"]).first()
+    end_ns = _end_ns(facts.whole, task) if following is None else following["time_ns"]
+    return TaskState(task, doing, begin, end_ns, priority)
+
+
+def open_frames(actions: Rows) -> list[Row]:
+    """The actions and waits that have begun and not ended, the outermost first; each contains the next one."""
+    is_wait = _is_wait(actions)
+    is_open: Mask = np.zeros(len(actions), dtype=np.bool_)
+    for of_kind, begin, end in (
+        (~is_wait, ActionPhase.BEGIN, ActionPhase.END),
+        (is_wait, ActionPhase.WAIT, ActionPhase.RESUME),
+    ):
+        ended = actions["action"][of_kind & (actions["phase"] == end)]
+        is_open |= of_kind & (actions["phase"] == begin) & ~np.isin(actions["action"], ended)
+    return list(actions.where(is_open))
+
+
+@dataclass(frozen=True, slots=True)
+class _Phases:
+    """The numbers of the facts with which the phases of an attempt begin; ``_NEVER`` for those that it has not reached."""
+
+    running: int
+    end_of_input: int
+
+    @classmethod
+    def of(cls, facts: RunFacts, task: int) -> _Phases:
+        running = facts.rows("lifecycle", task).equal(operator=-1, event=LifeEvent.RUNNING).first()
+        return cls(_NEVER if running is None else running["seq"], _end_of_input(facts, task))
+
+
+def _end_of_input(facts: RunFacts, task: int) -> int:
+    """The fact with which the input of a task ends: its channels have ended, or its source has (rules 4.14, 4.20)."""
+    channels = facts.received_by(task)
+    if channels:
+        ends = facts.rows("received", task).equal(kind=ElementKind.END_OF_PARTITION)
+        return _NEVER if len(ends) < len(channels) else int(ends["seq"][-1])
+    life = facts.rows("lifecycle", task)
+    firsts = [
+        life.equal(operator=0, event=LifeEvent.FINISH).first(),
+        life.equal(event=LifeEvent.RESTORED_AS_FINISHED).first(),
+        facts.rows("sent", task).equal(kind=ElementKind.END_OF_DATA).first(),
+    ]
+    if not facts.operators_of(task)[0].params.get("legacy"):
+        # A legacy source only requests its function to return.
+        firsts.append(life.equal(event=LifeEvent.STOP_NO_DRAIN).first())
+    return min((row["seq"] for row in firsts if row is not None), default=_NEVER)
+
+
+def is_at_end_of_input(facts: RunFacts, task: int) -> bool:
+    """Whether a task has no more input at the moment."""
+    return _end_of_input(facts, task) < _NEVER
+
+
+def _wait_of(facts: RunFacts, task: int, frames: Sequence[Row], phases: _Phases) -> tuple[Doing, int] | None:
+    """The kind of the wait of a task, and the lowest priority of mails that it runs; None: the task works."""
+    if not frames or frames[-1]["phase"] != ActionPhase.WAIT:
+        return None
+    wait, around = frames[-1], frames[:-1]
+    is_inside = any(frame["phase"] == ActionPhase.BEGIN for frame in around)
+    match WaitKind(wait["kind"]):
+        case WaitKind.COST | WaitKind.YIELD:
+            return None
+        case WaitKind.BUFFER:
+            return Doing.HARD, -1
+        case WaitKind.CHECKPOINT:
+            return Doing.SNAPSHOTS, -1
+        case WaitKind.LOCK if is_inside:
+            return Doing.LOCK, -1
+        case WaitKind.MAIL if is_inside:
+            return Doing.YIELD, around[-1]["priority"]
+        case WaitKind.LOCK if _is_legacy_output_full(facts, task, wait):
+            return Doing.SOFT, -1
+        case WaitKind.MAIL if wait["priority"] == OUTPUT_FULL:
+            return Doing.SOFT, -1
+        case WaitKind.MAIL | WaitKind.LOCK:
+            if wait["seq"] > phases.end_of_input:
+                return Doing.FINAL_CHECKPOINT, -1
+            return Doing.IDLE if wait["seq"] > phases.running else Doing.RESTORING, -1
+
+
+def _is_legacy_output_full(facts: RunFacts, task: int, wait: Row) -> bool:
+    """Whether a loop that waits without the lock does so because its output is full: facts do not say what it waits for."""
+    if not wait["suspended"] or facts.operators_of(task)[0].params.get("legacy"):
+        return False
+    return any(not pool.is_available for pool in output_pools(facts, task, wait["seq"]))
+
+
+def _end_ns(facts: RunFacts, task: int) -> int | None:
+    """When the attempt of a task ended; None: the facts do not show it."""
+    life = facts.rows("lifecycle", task).equal(operator=-1)
+    end = life.where(np.isin(life["event"], list(_ENDS))).first()
+    return None if end is None else end["time_ns"]
 
 
 def _is_wait(actions: Rows) -> Mask:
     return np.isin(actions["phase"], [ActionPhase.WAIT, ActionPhase.RESUME])
 
 
-def _open_action(facts: RunFacts, task: int) -> Row | None:
-    actions = facts.rows("actions", task)
-    begun = actions.equal(phase=ActionPhase.BEGIN).last()
-    ended = None if begun is None else actions.equal(phase=ActionPhase.END, action=begun["action"]).first()
-    return begun if ended is None else actions.row(-1)
+def _open_action(actions: Rows, frames: Sequence[Row]) -> Row | None:
+    """The innermost action of a busy task; between two actions the last fact."""
+    begun = [frame for frame in frames if frame["phase"] == ActionPhase.BEGIN]
+    return begun[-1] if begun else actions.last()
 
 
 def waits_of(facts: RunFacts, task: int) -> dict[Doing, list[tuple[Row, int]]]:
-    """All waits of a task with their ends in ns, by kind; a mail wait inside a yield belongs to the yield.
+    """All waits of a task with their ends in ns, by kind.
 
     A wait that does not end itself ends with the attempt, if that has ended, otherwise at the moment of the facts.
     """
-    life = facts.rows("lifecycle", task).equal(operator=-1)
-    ended = life.where(np.isin(life["event"], list(_ENDS))).first()
-    last_ns = facts.end_ns if ended is None else ended["time_ns"]
+    ended_ns = _end_ns(facts, task)
+    last_ns = facts.end_ns if ended_ns is None else ended_ns
     found: dict[Doing, list[tuple[Row, int]]] = {kind: [] for kind in WAITS}
-    for begin, is_inside, end in _outer_waits(facts, task):
-        found[kind_of(begin, is_inside)].append((begin, last_ns if end is None else end["time_ns"]))
+    begun: tuple[Doing, Row] | None = None
+    frames: list[Row] = []
+    phases = _Phases.of(facts, task)
+    for row in facts.rows("actions", task):
+        if begun is not None:
+            found[begun[0]].append((begun[1], row["time_ns"]))
+        if row["phase"] in (ActionPhase.BEGIN, ActionPhase.WAIT):
+            frames.append(row)
+        elif frames:
+            frames.pop()
+        wait = _wait_of(facts, task, frames, phases)
+        begun = None if wait is None else (wait[0], row)
+    if begun is not None:
+        found[begun[0]].append((begun[1], last_ns))
     return found
 
 

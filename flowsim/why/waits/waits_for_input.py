@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-from flowsim.facts.kinds import BufferSide, ElementKind
+from flowsim.facts.kinds import BufferKind, BufferSide, ElementKind
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
-from flowsim.why.run_facts import RunFacts, place_of
-from flowsim.why.waits.channel_flow import ChannelFlow, flow_of, flow_text
+from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.waits.blocked_channels import alignment_cause, blocking_barrier
+from flowsim.why.waits.channel_flow import ChannelFlow, counted, flow_of, flow_text
 from flowsim.why.waits.source import source_causes
-from flowsim.why.waits.task_state import Doing, TaskState, state_of
+from flowsim.why.waits.task_state import STUCK, Doing, TaskState, is_at_end_of_input, state_of
 from flowsim.why.waits.waits_in_element import open_call_causes
 
-_FIRST_ASKED = (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK, Doing.BUSY, Doing.NOT_STARTED, Doing.IDLE)
+_FIRST_ASKED = (*STUCK, Doing.BUSY, Doing.NOT_STARTED, Doing.RESTORING, Doing.IDLE)
 """Of several senders, the one that explains most."""
 
 
 def input_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | None]:
     """The causes, and the task that has to work before this one can continue; None if there is none."""
+    calls = open_call_causes(facts, state.task)
     if not facts.graph.tasks[state.task].inputs:
-        return [*source_causes(facts, state.task), *open_call_causes(facts, state.task)], None
+        return [*source_causes(facts, state.task), *calls], None
+    causes, following = _channel_causes(facts, state)
+    return [*causes, *calls], following
+
+
+def _channel_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | None]:
     flows = [flow_of(facts, channel) for channel in facts.received_by(state.task)]
+    blocked, others = _aligned(facts, flows)
+    causes: list[Cause] = []
+    if blocked:
+        causes = [alignment_cause(facts, blocked, [flow.channel for flow in others])]
+        flows = others
+        if not flows:
+            return causes, None
     under_way = [flow for flow in flows if flow.in_flight > 0]
     if under_way:
         flow = max(under_way, key=lambda one: (one.held > 0, one.in_flight))
-        causes = [arrival_cause(facts, flow, flows)]
+        causes.append(arrival_cause(facts, flow, flows))
         if flow.held > 0:
-            others = [one.channel for one in flows if not one.in_flight and not has_ended(facts, one.channel)]
-            return causes, others[0].source_task if others else None
+            unread = [one.channel for one in flows if not one.in_flight and not has_ended(facts, one.channel)]
+            return causes, unread[0].source_task if unread else None
         sender = state_of(facts, flow.channel.source_task)
-        return causes, sender.task if sender.doing in (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK) else None
-    return _no_sender_has_sent(facts, state, flows)
+        return causes, sender.task if sender.doing in STUCK else None
+    found, following = _no_sender_has_sent(facts, state, flows, bool(blocked))
+    return [*causes, *found], following
+
+
+def _aligned(facts: RunFacts, flows: list[ChannelFlow]) -> tuple[list[tuple[Channel, Row]], list[ChannelFlow]]:
+    """The channels that the alignment of a checkpoint blocks, and those that have not delivered its barrier."""
+    blocked, others = [], []
+    for flow in flows:
+        barrier = blocking_barrier(facts, flow.channel)
+        if barrier is not None:
+            blocked.append((flow.channel, barrier))
+        elif not has_ended(facts, flow.channel):
+            others.append(flow)
+    return blocked, others if blocked else flows
 
 
 def arrival_cause(facts: RunFacts, flow: ChannelFlow, flows: list[ChannelFlow]) -> Cause:
@@ -39,33 +66,92 @@ def arrival_cause(facts: RunFacts, flow: ChannelFlow, flows: list[ChannelFlow]) 
     channel = flow.channel
     sender, receiver = facts.task(channel.source_task), facts.task(channel.target_task)
     lines = tuple(flow_text(facts, one, of_sender=False) for one in flows)
-    written = facts.rows("sent", channel.source_task).equal(channel=channel.channel)
+    written = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
     waiting = written.cut(flow.received, len(written)).first()
     place = None if waiting is None else place_of(waiting)
-    count, wait = count_text(flow.in_flight, "element"), "waits" if flow.in_flight == 1 else "wait"
     if not facts.has("buffers"):
+        count = count_text(flow.in_flight, "element")
         text = f"{count} sent by {sender} did not reach {receiver} yet; where they are is not recorded without --record full."
         return Cause(text, (), place, lines, channel.channel)
-    if flow.held > 0 and state_of(facts, channel.target_task).doing is not Doing.IDLE:
-        text = f"{count} of {sender} {wait} in buffers of {receiver}, which still processes the elements before."
-        return Cause(text, ("7.15", "7.16"), place, lines, channel.channel)
+    head = f"{count_text(flow.in_flight, 'element')} of {sender} {'waits' if flow.in_flight == 1 else 'wait'}"
+    text, rules = _unflushed(facts, flow) if _is_unflushed(facts, flow) else _why_unread(facts, flow)
+    return Cause(f"{head} {text}", rules, place, lines, channel.channel)
+
+
+def _where(facts: RunFacts, flow: ChannelFlow) -> str:
+    """Where the elements of a channel are that have not been read, for the middle of a sentence."""
+    channel = flow.channel
+    if facts.graph.edges[channel.edge].exchange == "BLOCKING" and not flow.held and not flow.wire:
+        return "in a blocking exchange"
+    receiver = facts.task(channel.target_task)
+    places = [
+        (flow.held, "in buffers of " + receiver),
+        (flow.wire, "on the wire"),
+        (flow.unsent, "in the sender's queue"),
+    ]
+    used = [(number, name) for number, name in places if number]
+    if len(used) == 1:
+        return used[0][1]
+    if not used:
+        return f"for {receiver}"
+    return " and ".join(name for _, name in used)
+
+
+def _why_unread(facts: RunFacts, flow: ChannelFlow) -> tuple[str, tuple[str, ...]]:
+    """Where the elements wait, and why the receiver has not read them; with the rules."""
+    channel, where = flow.channel, _where(facts, flow)
+    receiver = facts.task(channel.target_task)
+    barrier = blocking_barrier(facts, channel)
+    if barrier is not None:
+        at = facts.moment(barrier["time_ns"])
+        text = (
+            f"the barrier of checkpoint {barrier['timestamp']}, which {receiver} read at {at}, blocks the channel until the "
+            "alignment ends"
+        )
+        return f"{where}: {text}.", ("12.11", "5.27")
     if flow.held > 0:
-        text = f"{count} of {sender} {wait} in buffers of {receiver}, but the operator does not select this input at the moment."
-        return Cause(text, ("7.24", "7.26"), place, lines, channel.channel)
+        state = state_of(facts, channel.target_task)
+        if state.doing is not Doing.IDLE:
+            return f"{where}, and {state.sentence(facts)}.", ("7.15", "7.16")
+        if _selects(facts, channel):
+            return f"{where}, but the operator does not select this input at the moment.", ("7.24", "7.26")
+        return f"{where}, and {receiver} has not read on.", ("7.15", "7.16")
     if flow.wire > 0:
-        text = f"{count} of {sender} {'is' if flow.in_flight == 1 else 'are'} on the wire to {receiver}."
-        return Cause(text, ("6.15",), place, lines, channel.channel)
+        return f"{where} to {receiver}.", ("6.15",)
+    sender = state_of(facts, channel.source_task)
+    if sender.doing is Doing.ENDED and sender.text != "has finished":
+        return f"{where}, and {sender.sentence(facts)}: a task that ends early releases its partitions.", ("4.26",)
     if flow.credits == 0:
-        text = f"{count} of {sender} {wait} in its queue for a credit of {receiver}."
-        return Cause(text, ("6.10", "6.11"), place, lines, channel.channel)
+        return f"{where} for a credit of {receiver}.", ("6.10", "6.11")
+    return f"{where}: {receiver} has not read on.", ("6.15", "6.17")
+
+
+def _selects(facts: RunFacts, channel: Channel) -> bool:
+    """Whether the receiver of a channel selects the input that it reads next."""
+    return facts.operators_of(channel.target_task)[0].params.get("reading") not in (None, "any")
+
+
+def _is_unflushed(facts: RunFacts, flow: ChannelFlow) -> bool:
+    """Whether what is unread is in one buffer that its sender still fills."""
+    is_alone = flow.unsent == 1 and not flow.held and not flow.wire and flow.last_flush is None
+    if not is_alone or blocking_barrier(facts, flow.channel) is not None:
+        return False
+    sender = state_of(facts, flow.channel.source_task)
+    return sender.doing is not Doing.ENDED and not is_at_end_of_input(facts, flow.channel.source_task)
+
+
+def _unflushed(facts: RunFacts, flow: ChannelFlow) -> tuple[str, tuple[str, ...]]:
+    channel = flow.channel
     text = (
-        f"{count} of {sender} {wait} in a buffer that is neither full nor flushed, so {receiver} cannot read it: a flush comes "
-        f"with the buffer timeout ({_timeout(facts)}), or at the end of the data."
+        f"in a buffer that is neither full nor flushed, so {facts.task(channel.target_task)} cannot read it: a flush comes "
+        f"with the buffer timeout ({_timeout(facts)}), with an event, or at the end of the data."
     )
-    out = facts.whole.rows("buffers", channel.source_task).equal(channel=channel.channel, side=BufferSide.SENT)
+    out = facts.whole.rows("buffers", channel.source_task).equal(
+        channel=channel.channel, side=BufferSide.SENT, kind=BufferKind.DATA
+    )
     later = out.where(out["time_ns"] > (facts.until_ns or facts.end_ns)).first()
     text += "" if later is None else f" The buffer is sent at {facts.moment(later['time_ns'])}."
-    return Cause(text, ("5.3", "5.20", "5.22"), place, lines, channel.channel)
+    return text, ("5.3", "5.20", "5.22")
 
 
 def _timeout(facts: RunFacts) -> str:
@@ -76,7 +162,9 @@ def _timeout(facts: RunFacts) -> str:
     return f"{text} in the settings of the job; an operator can set its own"
 
 
-def _no_sender_has_sent(facts: RunFacts, state: TaskState, flows: list[ChannelFlow]) -> tuple[list[Cause], int | None]:
+def _no_sender_has_sent(
+    facts: RunFacts, state: TaskState, flows: list[ChannelFlow], is_aligning: bool
+) -> tuple[list[Cause], int | None]:
     ended = [flow.channel for flow in flows if has_ended(facts, flow.channel)]
     senders = {flow.channel.source_task: state_of(facts, flow.channel.source_task) for flow in flows}
     lines = tuple(
@@ -89,7 +177,8 @@ def _no_sender_has_sent(facts: RunFacts, state: TaskState, flows: list[ChannelFl
     if len(ended) == len(flows):
         text = f"All channels of {name} have ended."
         return [Cause(text, ("7.6", "7.13"), place, lines)], None
-    causes = [Cause(f"{name} has read everything that was sent to it.", ("3.12", "7.19"), place, lines)]
+    where = " on the channels without a barrier" if is_aligning else ""
+    causes = [Cause(f"{name} has read everything that was sent to it{where}.", ("3.12", "7.19"), place, lines)]
     if ended:
         text = (
             f"{count_text(len(ended), 'channel')} of {len(flows):,} of {name} {'has' if len(ended) == 1 else 'have'} ended. "

@@ -8,10 +8,13 @@ from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import RunFacts, place_of
+from flowsim.why.waits.blocked_channels import blocking_barrier
 from flowsim.why.waits.channel_flow import ChannelFlow, PoolState, channel_at, flow_of, flow_text, output_pools
 from flowsim.why.waits.task_state import Doing, TaskState
 
-_HAS: Final = ("has", "have")
+_IS: Final = ("is", "are")
+_HOLD: Final = ("holds", "hold")
+_MOST_LISTED: Final = 4
 
 
 def output_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | None]:
@@ -27,25 +30,16 @@ def output_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int |
     lines = tuple(flow_text(facts, flow, of_sender=True) for flow in flows)
     used = sum(pool.used.values())
     if pool.full and blocked is not None:
-        others = [flow for flow in flows if flow is not blocked and not flow.queued]
-        empty = (
-            f", although {count_text(len(others), 'other queue')} of it {'is' if len(others) == 1 else 'are'} empty"
-            if others
-            else ""
-        )
-        text = (
-            f"The {name} is not available: {facts.task(blocked.channel.target_task)} has "
-            f"{count_text(pool.used[pool.full[0]], 'buffer')} of it, "
-            f"and the limit for one channel is {pool.pool.per_channel:,}{empty}."
-        )
-        if len(flows) > 1:
-            text += " One channel at its limit blocks the task for all its channels."
-        rules = ("5.35", "5.1") if len(pools) > 1 else ("5.35",)
+        text, rules = _full_channel(facts, pool, blocked, flows)
+        rules = (*rules, "5.1") if len(pools) > 1 else rules
     else:
         overdraft = max(0, used - pool.size)
         extra = f" and {overdraft:,} of {count_text(pool.pool.overdraft, 'overdraft buffer')}" if overdraft else ""
         text = f"The {name} has no free buffer: {min(used, pool.size):,} of {pool.size:,}{extra} are in use."
         rules = ("5.33", "5.36")
+        if used < pool.size:
+            text += _exhausted(facts, pool)
+            rules = ("5.36", "5.38")
     if state.doing is Doing.HARD:
         text += " The task is inside an element, so it runs no mail until it gets a buffer."
         rules = (*rules, "5.42")
@@ -57,13 +51,54 @@ def output_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int |
     return [*causes, *_credit_cause(facts, blocked)], blocked.channel.target_task
 
 
+def _is_shared(facts: RunFacts, pool: PoolState) -> bool:
+    """Whether all subpartitions share the buffers of a pool (rule 5.2)."""
+    return facts.graph.edges[pool.pool.edge].partitioner == "BROADCAST"
+
+
+def _full_channel(
+    facts: RunFacts, pool: PoolState, blocked: ChannelFlow, flows: list[ChannelFlow]
+) -> tuple[str, tuple[str, ...]]:
+    """The channel at its limit, and its rules."""
+    name, limit = facts.names.pool(pool.pool.pool), f"{pool.pool.per_channel:,}"
+    held = count_text(pool.used[pool.full[0]], "buffer")
+    receiver = facts.task(blocked.channel.target_task)
+    if len(flows) > 1 and _is_shared(facts, pool):
+        text = (
+            f"The {name} is not available: its channels share {held}, which count for the first channel, and the limit for one "
+            f"channel is {limit}. A shared buffer is free when the last channel has released it; the longest queue is that to "
+            f"{receiver}."
+        )
+        return text, ("5.12", "5.35")
+    others = [flow for flow in flows if flow is not blocked and not flow.unsent]
+    verb = "is" if len(others) == 1 else "are"
+    empty = f", although {count_text(len(others), 'other queue')} of it {verb} empty" if others else ""
+    text = f"The {name} is not available: {receiver} has {held} of it, and the limit for one channel is {limit}{empty}."
+    if len(flows) > 1:
+        text += " One channel at its limit blocks the task for all its channels."
+    return text, ("5.35",)
+
+
+def _exhausted(facts: RunFacts, pool: PoolState) -> str:
+    """The pools of other tasks that hold the segments of the task manager, as a sentence."""
+    held = {
+        other.pool: last["requested"]
+        for other in facts.graph.pools.values()
+        if other.task_manager == pool.pool.task_manager and other.pool != pool.pool.pool
+        if (last := facts.rows("segments", other.task).equal(pool=other.pool).last()) is not None and last["requested"]
+    }
+    most = sorted(held, key=lambda one: (-held[one], one))[:_MOST_LISTED]
+    listed = ", ".join(f"{facts.names.pool(one)} {held[one]:,}" for one in most)
+    return f" The network memory of its task manager has no free segment either; most are held by: {listed}."
+
+
 def _channels(facts: RunFacts, pool: PoolState) -> list[Channel]:
     return [channel for channel in facts.graph.sent_by(pool.pool.task) if channel.edge == pool.pool.edge]
 
 
 def _blocked(facts: RunFacts, pool: PoolState, flows: list[ChannelFlow]) -> ChannelFlow | None:
     """The channel that holds the buffers: at its limit, or with the longest queue."""
-    if pool.full:
+    if pool.full and not _is_shared(facts, pool):
         channel = channel_at(facts, pool.pool, pool.full[0])
         return next((flow for flow in flows if flow.channel == channel), None)
     return max(flows, key=lambda flow: (flow.queued, flow.held), default=None)
@@ -72,17 +107,29 @@ def _blocked(facts: RunFacts, pool: PoolState, flows: list[ChannelFlow]) -> Chan
 def _credit_cause(facts: RunFacts, flow: ChannelFlow) -> list[Cause]:
     channel = flow.channel
     receiver, sender = facts.task(channel.target_task), facts.task(channel.source_task)
+    barrier = blocking_barrier(facts, channel)
+    if barrier is not None:
+        text = (
+            f"{receiver} has blocked the channel since it read the barrier of checkpoint {barrier['timestamp']} at "
+            f"{facts.moment(barrier['time_ns'])}: until its alignment ends, {sender} sends nothing on it."
+        )
+        return [Cause(text, ("5.27", "12.11"), place_of(barrier), channel=channel.channel)]
     if channel.local:
         text = f"{sender} and {receiver} are in one task manager: {receiver} reads the queue of {sender}, and has not read on."
         return [Cause(text, ("6.17",), channel=channel.channel)]
     last = facts.rows("credits", channel.source_task).equal(channel=channel.channel).last()
     place = None if last is None else place_of(last)
     if flow.credits:
-        text = f"{sender} has {count_text(flow.credits, 'credit')} of {receiver}, so its buffers are on their way."
-        return [Cause(text, ("6.10",), place, channel=channel.channel)]
+        text = f"{sender} has {count_text(flow.credits, 'credit')} of {receiver}, so it can send its buffers."
+        return [Cause(text, ("6.10", "6.15"), place, channel=channel.channel)]
+    coming = (
+        f" {count_text(flow.announced, 'credit')} of {receiver} {_IS[flow.announced != 1]} on the way."
+        if flow.announced
+        else ""
+    )
     text = (
-        f"{sender} has no credit of {receiver}: each buffer that {receiver} has for this channel holds data "
-        f"({flow.held:,}) or expects data that is on the wire ({flow.wire:,}). {receiver} announces a credit when it has used "
-        "up the data of a buffer."
+        f"{sender} has no credit of {receiver}: {count_text(flow.held, 'buffer')} at {receiver} {_HOLD[flow.held != 1]} data of "
+        f"this channel, and {flow.wire:,} {_IS[flow.wire != 1]} on the wire.{coming} {receiver} announces a credit when "
+        "it has used up the data of a buffer."
     )
     return [Cause(text, ("6.5", "6.8", "6.11"), place, channel=channel.channel)]

@@ -196,6 +196,29 @@ def test_recording_of_level_elements_names_the_level_that_is_needed(ask: Ask) ->
     assert "needs --record full" in answer.notes[0]
 
 
+LATE = """\
+flowsim: 1
+name: late
+settings: {record: full}
+sources:
+  readings: {script: {fields: {n: long}, subtasks: [[{record: [1]}, {record: [2]}, {sleep: 400 ms}]]}}
+operators:
+  asked:
+    input: readings
+    async: {mode: ordered, timeout: 100 ms, latency: 300 ms, add: {m: n}, on_timeout: nothing}
+sinks: {out: {input: asked, collect: {}}}
+"""
+
+
+def test_timeout_without_an_outcome_is_named_beside_the_open_call(ask: Ask) -> None:
+    """Rule 11.17: a timeout that does nothing leaves the element in the queue."""
+    text = text_of(ask(LATE, "waiting", at_ms=200))
+    called = "called at 0.002000 ms, timed out at 101.002000 ms without an outcome, result at 300.002000 ms"
+    assert f"element 0: record [1], {called}" in text
+    assert "The timeout of 2 elements of asked has passed, the first one at 101.002000 ms" in text
+    assert "timeout at 101.002000 ms" in text_of(ask(LATE, "waiting", at_ms=50))
+
+
 def test_name_of_several_subtasks_is_refused(ask: Ask) -> None:
     with pytest.raises(BadInput, match=r"'per_user' has 4 subtasks: ask about one of per_user \(1/4\)"):
         ask("06_one_slow_channel", "waiting", "per_user")
@@ -216,6 +239,6 @@ def test_idle_timeout_does_not_run_while_a_source_waits_for_output(ask: Ask) -> 
 def test_deadlocked_job_names_the_element_that_it_waits_for(ask: Ask) -> None:
     answer = ask(STUCK, "waiting")
 
-    assert "element 1: record [2], called at 0.004000 ms, no result in the recording" in text_of(answer)
+    assert "element 1: record [2], called at 0.004000 ms, timeout at 101.004000 ms" in text_of(answer)
     assert "the job deadlocked at 101.004000 ms: no task of it could run" in answer.notes
     assert "The job failed: Deadlock" in text_of(ask(STUCK, "no-output"))

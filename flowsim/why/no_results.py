@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowsim.facts.kinds import ElementKind, LifeEvent, TimeDomain, TimerAction
+import numpy as np
+
+from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, TimeDomain, TimerAction, WindowResult
 from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import window_plan
@@ -21,11 +23,13 @@ from flowsim.why.lost_behind_end import lost_causes, received_records
 from flowsim.why.restarts import attempt_text, early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waiting import chain
-from flowsim.why.waits.channel_flow import flow_of
+from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.source import source_causes
-from flowsim.why.waits.task_state import Doing, TaskState, state_of
+from flowsim.why.waits.task_state import STUCK, Doing, TaskState, is_at_end_of_input, state_of
 from flowsim.why.waits.waits_for_input import arrival_cause
 from flowsim.why.waits.waits_in_element import entry_text, is_async, queue_of
+
+_ENDS = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +72,14 @@ def records_in(facts: RunFacts, one: OperatorAt) -> tuple[int | None, Row | None
 
 def _emitted(facts: RunFacts, task: int, operator: Operator) -> tuple[int, Row | None] | None:
     """How many records an operator in a chain emitted while its task runs; None: it is not recorded."""
-    if operator.kind == "window":
-        rows = facts.rows("window_fire", task).equal(operator=operator.operator)
-        return len(rows), rows.last()
     if is_async(operator):
-        rows = facts.rows("async_elements", task).equal(operator=operator.operator)
-        rows = rows.where(rows["rows"] > 0)
-        return len(rows), rows.last()
+        rows = facts.rows("async_elements", task).equal(operator=operator.operator, action=AsyncAction.EMIT)
+        return int(rows["rows"].sum()), rows.where(rows["rows"] > 0).last()
+    if operator.kind == "window":
+        # A firing emits what the window function gives, which is not recorded.
+        rows = facts.rows("window_fire", task).equal(operator=operator.operator)
+        rows = rows.where(rows["result"] != WindowResult.PURGE)
+        return None if len(rows) else (0, None)
     return None
 
 
@@ -99,39 +104,67 @@ def output_text(facts: RunFacts, one: OperatorAt) -> Cause:
     at = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
     if count is None:
         return Cause(f"The recording does not show how many rows {one.name} has {verb}{at}.")
-    at = next((text for task in one.tasks(facts) if (text := attempt_text(facts, task))), "") + at
+    at = _attempts(facts, one) + at
     if not count:
         return Cause(f"{one.name} has {verb} no row{at}.")
     text = f"{one.name} has {verb} {count_text(count, 'row')}{at}."
     return Cause(text, (), None if last is None else place_of(last))
 
 
+def _attempts(facts: RunFacts, one: OperatorAt) -> str:
+    """The attempts of an operator's tasks, for the end of a sentence; '' if none was restarted."""
+    texts = {task: attempt_text(facts, task) for task in one.tasks(facts)}
+    if len(set(texts.values())) < 2:
+        return next(iter(texts.values()), "")
+    return " in " + ", ".join(f"attempt {facts.attempt_of(task)} of {facts.task(task)}" for task in texts)
+
+
 def results_missing(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None) -> list[Cause]:
     """What is still open before the output of an operator: the nearest reason; empty if nothing is open."""
-    seen: set[tuple[int, int]] = set()
-    while (one.operator.vertex, one.operator.operator) not in seen:
-        seen.add((one.operator.vertex, one.operator.operator))
-        found = _ended_early(facts, one, tasks) or _own(facts, one, tasks)
+    return _missing(facts, one, tasks, set())
+
+
+def _missing(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None, seen: set[tuple[int, int]]) -> list[Cause]:
+    operator = one.operator
+    if (operator.vertex, operator.operator) in seen:
+        return []
+    seen.add((operator.vertex, operator.operator))
+    found = _ended_early(facts, one, tasks) or _own(facts, one, tasks)
+    if found:
+        return found
+    if operator.input_operator >= 0:
+        before = OperatorAt(_operator_of(facts, operator.vertex, operator.input_operator), one.subtask)
+        aside = _side_output(facts, before, operator.input_tag) if operator.input_tag else []
+        return aside or _missing(facts, before, tasks, seen)
+    channels = [channel for task in one.tasks(facts) for channel in facts.received_by(task)]
+    if not channels:
+        return _sources(facts, one)
+    found = _on_the_way(facts, one, channels)
+    edges = {channel.edge: facts.graph.edges[channel.edge] for channel in channels}
+    for edge in edges.values():
         if found:
-            return found
-        operator = one.operator
-        if operator.input_operator >= 0:
-            before = next(
-                other
-                for other in facts.graph.operators_of(operator.vertex)
-                if other.operator == operator.input_operator
-            )
-            if operator.input_tag:
-                return _side_output(facts, OperatorAt(before, one.subtask), operator.input_tag)
-            one = OperatorAt(before, one.subtask)
-            continue
-        following = _over_the_network(facts, one)
-        if isinstance(following, list):
-            return following
-        if following is None:
-            return _source_ended(facts, one)
-        one = following
-    return []
+            break
+        before = OperatorAt(_operator_of(facts, edge.source_vertex, edge.source_operator))
+        of_edge = [channel for channel in channels if channel.edge == edge.edge]
+        if edge.side_output and not _records(facts, of_edge):
+            found = _side_output(facts, before, edge.side_output)
+        if edge.partitioner == "HASH" and one.subtask is not None and not _records(facts, of_edge):
+            found = _no_key(facts, one, of_edge)
+        found = found or _missing(facts, before, tasks, seen)
+    return found
+
+
+def _operator_of(facts: RunFacts, vertex: int, operator: int) -> Operator:
+    return next(one for one in facts.graph.operators_of(vertex) if one.operator == operator)
+
+
+def _records(facts: RunFacts, channels: list[Channel]) -> int:
+    """How many records came over the channels."""
+    of_channels = [
+        facts.rows("received", channel.target_task).equal(kind=ElementKind.RECORD, channel=channel.channel)
+        for channel in channels
+    ]
+    return sum(map(len, of_channels))
 
 
 def _ended_early(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None) -> list[Cause]:
@@ -178,11 +211,11 @@ def _own(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None) -> list
 
 def _timers(facts: RunFacts, task: int, operator: Operator) -> list[Cause]:
     """The earliest timer of a process function that has not fired."""
-    if operator.kind in ("window", "async_wait", "watermarks"):
+    if operator.kind in ("window", "interval_join", "async_wait", "watermarks"):
         return []
     open_: dict[tuple[int, ...], Row] = {}
     for row in facts.rows_of_state("timers", task).equal(operator=operator.operator):
-        timer = row["domain"], row["timestamp"], row["key"], row["service"]
+        timer = _timer(row)
         if row["action"] == TimerAction.REGISTER:
             open_[timer] = row
         else:
@@ -190,85 +223,102 @@ def _timers(facts: RunFacts, task: int, operator: Operator) -> list[Cause]:
     if not open_:
         return []
     first = min(open_.values(), key=lambda row: (row["domain"], row["timestamp"], row["seq"]))
+    count = sum(row["domain"] == first["domain"] for row in open_.values())
     name = facts.operator_in(task, operator.operator)
     key = f" of key {facts.names.key(first['key'])}" if first["key"] else ""
     if first["domain"] == TimeDomain.PROCESSING_TIME:
         due = f"{first['timestamp']:,} ms{key}, which is {facts.moment(first['timestamp'] * NS_PER_MS)} of the run"
-        text = f"{name} waits with {count_text(len(open_), 'timer')}: the first one, {due}, fires by the clock."
+        text = f"{name} waits with {count_text(count, 'processing-time timer')}: the first one, {due}, {_firing(facts, first)}."
         return [Cause(text, ("9.9", "9.10"), place_of(first))]
     text = (
-        f"{name} waits with {count_text(len(open_), 'event-time timer')}. The first one, {event_time(first['timestamp'])}{key}, "
+        f"{name} waits with {count_text(count, 'event-time timer')}. The first one, {event_time(first['timestamp'])}{key}, "
         "fires when the watermark of the operator reaches it, not when the clock does."
     )
     return [Cause(text, ("9.4", "9.7"), place_of(first)), *held_causes(facts, task, first["timestamp"])]
+
+
+def _timer(row: Row) -> tuple[int, ...]:
+    return row["domain"], row["timestamp"], row["key"], row["service"]
+
+
+def _firing(facts: RunFacts, timer: Row) -> str:
+    """What the recording shows after the moment of a processing-time timer, for the end of a sentence."""
+    task = timer["task"]
+    later = facts.whole.rows("timers", task).equal(operator=timer["operator"])
+    now = facts.rows("timers", task).last()
+    later = later if now is None else later.after(now["seq"])
+    step = next((row for row in later if _timer(row) == _timer(timer) and row["action"] != TimerAction.REGISTER), None)
+    if step is not None:
+        verb = "fires" if step["action"] == TimerAction.FIRE else "is deleted"
+        return f"{verb} at {facts.moment(step['time_ns'])}"
+    life = facts.whole.rows("lifecycle", task).equal(operator=-1)
+    end = life.where(np.isin(life["event"], _ENDS)).first()
+    if end is not None:
+        return f"does not fire before the task ends, at {facts.moment(end['time_ns'])}"
+    return "does not fire in the recording"
 
 
 def _filtered(facts: RunFacts, one: OperatorAt) -> list[Cause]:
     """An operator that dropped all its records."""
     if one.operator.kind not in ("filter", "flat_map"):
         return []
-    counts = [
-        facts.rows("operator_counts", task).equal(operator=one.operator.operator).last() for task in one.tasks(facts)
-    ]
-    rows = [row for row in counts if row is not None]
-    got, out = sum(row["records_in"] for row in rows), sum(row["records_out"] for row in rows)
-    if not rows or not got or out:
+    rows = _counts(facts, one)
+    got = sum(row["records_in"] for row in rows or ())
+    if rows is None or not got or any(row["records_out"] or row["records_side"] for row in rows):
         return []
     text = f"{one.name} has processed {count_text(got, 'record')} and emitted none: its condition or function drops all of them."
     return [Cause(text, ("13.4",), place_of(rows[0]))]
 
 
-def _side_output(facts: RunFacts, one: OperatorAt, tag: str) -> list[Cause]:
-    """The side output of an operator: of a window the late records."""
-    drops = [
-        row for task in one.tasks(facts) for row in facts.rows("late_drop", task).equal(operator=one.operator.operator)
+def _counts(facts: RunFacts, one: OperatorAt) -> list[Row] | None:
+    """The final counters of an operator in each of its tasks; None while a task runs."""
+    rows = [
+        facts.rows("operator_counts", task).equal(operator=one.operator.operator).last() for task in one.tasks(facts)
     ]
+    known = [row for row in rows if row is not None]
+    return known if len(known) == len(rows) else None
+
+
+def _side_output(facts: RunFacts, one: OperatorAt, tag: str) -> list[Cause]:
+    """The side output of an operator, if it got nothing: of a window the late records."""
     if one.operator.kind in ("window", "interval_join"):
-        aside = [row for row in drops if row["side_output"]]
-        if aside:
+        tables = ("late_drop", "window_intake")
+        late, intakes = (
+            [facts.rows(table, task).equal(operator=one.operator.operator) for task in one.tasks(facts)]
+            for table in tables
+        )
+        if any(map(len, late)):
             return []
-        intakes = [facts.rows("window_intake", task).equal(operator=one.operator.operator) for task in one.tasks(facts)]
         last = next((rows.row(-1) for rows in intakes if len(rows)), None)
         text = (
             f"Side output {tag!r} of {one.name} gets only late records, and none of the "
             f"{count_text(sum(map(len, intakes)), 'record')} of {one.name} was late."
         )
         return [Cause(text, ("10.10",), None if last is None else place_of(last))]
+    rows = _counts(facts, one)
+    if rows is None or any(row["records_side"] for row in rows):
+        return []
     return [Cause(f"{one.name} has written no record to its side output {tag!r}.", ("5.9",))]
 
 
-def _over_the_network(facts: RunFacts, one: OperatorAt) -> OperatorAt | list[Cause] | None:
-    """The operator before the head of a chain, or what happened to its elements on the way; None for a source."""
+def _on_the_way(facts: RunFacts, one: OperatorAt, channels: list[Channel]) -> list[Cause]:
+    """What happened to the elements before the head of a chain."""
     tasks = one.tasks(facts)
-    channels = [channel for task in tasks for channel in facts.received_by(task)]
-    if not channels:
-        return None
     for task in tasks:
         state = state_of(facts, task) if facts.is_full else None
         if state is not None and state.doing is Doing.NOT_STARTED:
             return chain(facts, state)
-        if state is not None and state.doing in (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK):
+        if state is not None and state.doing in STUCK:
             return [Cause(f"{state.sentence(facts)}.", ("3.28",), _begin(state)), *chain(facts, state)]
     lost = [cause for task in tasks for cause in lost_causes(facts, task)]
     if lost:
         return lost
-    records = sum(len(facts.rows("received", task).equal(kind=ElementKind.RECORD)) for task in tasks)
     for channel in channels:
         flow = flow_of(facts, channel)
-        sent = facts.rows("sent", channel.source_task).equal(channel=channel.channel)
+        sent = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
         if (sent.cut(min(flow.received, len(sent)), len(sent))["kind"] == ElementKind.RECORD).any():
             return [arrival_cause(facts, flow, [flow])]
-    edge = facts.graph.edges[channels[0].edge]
-    if not records and edge.partitioner == "HASH" and one.subtask is not None:
-        return _no_key(facts, one, channels)
-    before = next(
-        operator
-        for operator in facts.graph.operators_of(edge.source_vertex)
-        if operator.operator == edge.source_operator
-    )
-    if edge.side_output:
-        return _side_output(facts, OperatorAt(before), edge.side_output)
-    return OperatorAt(before)
+    return []
 
 
 def _begin(state: TaskState) -> Place | None:
@@ -276,18 +326,23 @@ def _begin(state: TaskState) -> Place | None:
 
 
 def _no_key(facts: RunFacts, one: OperatorAt, channels: list[Channel]) -> list[Cause]:
-    """A subtask that owns no key of the run."""
+    """A subtask that owns no key of the run; empty if a key belongs to it."""
     (task,) = one.tasks(facts)
     about = facts.graph.tasks[task]
     count, parallelism = about.max_parallelism, about.parallelism
     first = -(-about.subtask * count // parallelism)
     last = ((about.subtask + 1) * count - 1) // parallelism
     edges = {channel.edge for channel in channels}
-    senders = {channel.source_task for channel in facts.graph.channels.values() if channel.edge in edges}
     groups: dict[str, int] = {}
-    for row in facts.recording.static_rows("keys"):
-        if int(row[0]) in senders:
-            groups[str(row[4])] = owner_subtask(int(row[2]), count, count)
+    for channel in facts.graph.channels.values():
+        if channel.edge in edges:
+            sent = facts.of_run.rows("sent", channel.source_task).equal(
+                channel=channel.channel, kind=ElementKind.RECORD
+            )
+            for key, key_hash in dict(zip(sent["key"].tolist(), sent["key_hash"].tolist(), strict=True)).items():
+                groups[facts.names.key(key)] = owner_subtask(key_hash, count, count)
+    if not groups or any(first <= group <= last for group in groups.values()):
+        return []
     text = (
         f"No key of the run belongs to {facts.task(task)}: it owns the key groups {first} to {last} of {count}, and the "
         f"{count_text(len(groups), 'key')} of the run have other groups. A key's group is the murmur hash of its Java hash; "
@@ -308,12 +363,15 @@ def missing_key(facts: RunFacts, keys: frozenset[int], operator: Operator) -> li
     return [Cause(f"{operator.name} got no record of this key; it appears in {names}.", ("1.18",))]
 
 
-def _source_ended(facts: RunFacts, one: OperatorAt) -> list[Cause]:
-    """The source is reached, and nothing on the way is open: it has no more records."""
+def _sources(facts: RunFacts, one: OperatorAt) -> list[Cause]:
+    """The source is reached, and nothing on the way is open: what its tasks do that have not ended their data."""
     causes: list[Cause] = []
     for task in one.tasks(facts):
-        life = facts.rows("lifecycle", task).equal(operator=-1)
-        ended = life.equal(event=LifeEvent.FINISHED).first()
-        if ended is None:
+        if is_at_end_of_input(facts, task):
+            continue
+        state = state_of(facts, task) if facts.is_full else None
+        if state is None or state.doing is Doing.IDLE:
             causes += source_causes(facts, task)
+        elif state.doing is not Doing.ENDED:
+            causes += [Cause(f"{state.sentence(facts)}.", ("3.28",), _begin(state)), *chain(facts, state)]
     return causes

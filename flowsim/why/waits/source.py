@@ -29,7 +29,7 @@ def source_causes(facts: RunFacts, task: int) -> list[Cause]:
     place = place_of(shown[-1][0]) if shown else None if not len(life) else place_of(life.row(-1))
     if is_at_end_of_input(facts, task):
         return [Cause(f"{name} has ended its data{attempt}: it emits no more records.", ("4.9", "4.20"), place)]
-    text = f"{name} is a source and has no record to read{attempt}"
+    text = f"{name} is a source{' and has no record to read' if facts.is_full else ''}{attempt}"
     if shown:
         row, what = shown[-1]
         last = "it emitted its last record" if is_alone else f"the last one that the recording shows was {what}"

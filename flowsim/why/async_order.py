@@ -62,9 +62,9 @@ def _elements(facts: RunFacts, task: int, operator: Operator) -> dict[int, _Elem
 
 
 def _of(elements: dict[int, _Element], record: Record) -> int | None:
-    """The element whose record or only result this is."""
-    for number, element in elements.items():
-        for row in (element.put, element.emit):
+    """The element whose record this is; otherwise the one whose only result it is."""
+    for rows in ([element.put for element in elements.values()], [element.emit for element in elements.values()]):
+        for number, row in zip(elements, rows, strict=True):
             if row is not None and row["kind"] == ElementKind.RECORD and row["fingerprint"] == record.fingerprint:
                 return number
     return None
@@ -75,35 +75,38 @@ def _cause(facts: RunFacts, operator: Operator, elements: dict[int, _Element], e
     one, other = elements[early], elements[late]
     name = operator.name
     lines = tuple(_line(facts, number, elements[number]) for number in sorted((early, late)))
-    ordered = operator.params.get("mode") == "ordered"
     is_legacy = operator.params.get("design") == "legacy"
     head = f"{name} emitted {_value(facts, one)} before {_value(facts, other)}"
-    completed_first = one.done is not None and other.done is not None and one.done["seq"] < other.done["seq"]
+    is_first = one.done is not None and other.done is not None and one.done["seq"] < other.done["seq"]
+    is_overtaken = one.done is not None and other.done is not None and not is_first
     place = None if one.emit is None else place_of(one.emit)
-    if ordered:
+    if operator.params.get("mode") == "ordered":
         text = f"{head}, in the order of their arrival: mode ordered."
-        if not completed_first:
-            text += (
-                f" The call for {_value(facts, other)} ended first, but its result waited for the elements before it."
-            )
+        if is_overtaken:
+            text += f" The outcome for {_value(facts, other)} came first, but it waited for the elements before it."
         return Cause(text, ("11.33",) if is_legacy else ("11.5", "11.13"), place, lines)
-    if early > late:
-        text = (
-            f"{head}, although it arrived later: mode unordered emits results in the order of completion, and no watermark is "
-            "between the two. The calls of all records are in flight at the same time, also those of one key."
-        )
-        return Cause(text, ("11.34",) if is_legacy else ("11.10", "11.11"), place, lines)
     between = [
         element.put for number, element in elements.items()
         if early < number < late and element.put is not None and element.put["kind"] == ElementKind.WATERMARK
     ]  # fmt: skip
-    if not completed_first and between:
+    if between:
+        first = f", although the outcome for {_value(facts, other)} came first" if is_overtaken else ""
         text = (
-            f"{head}, although the call for {_value(facts, other)} ended first: watermark {event_time(between[0]['timestamp'])} "
-            "is between them, and no result passes a watermark, also not in mode unordered."
+            f"{head}{first}: watermark {event_time(between[0]['timestamp'])} is between them, and no result passes a watermark, "
+            "also not in mode unordered."
         )
         return Cause(text, ("11.34",) if is_legacy else ("11.8", "11.11"), place, lines)
-    text = f"{head}: mode unordered emits results in the order of completion, and its call ended first."
+    if not is_first:
+        # Only in the legacy design: what is done in a set that becomes the first leaves in the order of a hash set.
+        text = f"{head}: mode unordered emits in the order of completion, but what was done behind a watermark in any order."
+        return Cause(text, ("11.34",), place, lines)
+    if early > late:
+        text = (
+            f"{head}, although it arrived later: mode unordered emits results in the order of completion, and no watermark is "
+            "between the two. Both calls were in flight at the same time, also if the records have one key."
+        )
+        return Cause(text, ("11.34",) if is_legacy else ("11.10", "11.11"), place, lines)
+    text = f"{head}: mode unordered emits results in the order of completion, and its outcome came first."
     return Cause(text, ("11.34",) if is_legacy else ("11.10", "11.11"), place, lines)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Channel
+from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.async_order import async_orders
@@ -51,9 +52,24 @@ def why_order(facts: RunFacts, first: str, second: str, tasks: frozenset[int] | 
     else:
         before, after = (a, b) if orders[0].is_kept else (b, a)
         text = f"{_upper(str(before))} comes before {after} at {orders[0].name}, and after it at {changed.name}."
+    notes = tuple(note for record in (a, b) if (note := _repeated(facts, record)))
     causes = [*(one.cause for one in orders), *apart]
     shown = orders[0].cause if changed is None else changed.cause
-    return WhyAnswer(Cause(text, shown.rules, shown.place), tuple(sorted(causes, key=_time)))
+    return WhyAnswer(Cause(text, shown.rules, shown.place), tuple(sorted(causes, key=_time)), notes)
+
+
+def _repeated(facts: RunFacts, record: Record) -> str:
+    """A note about a record that came several times over one channel."""
+    for task in facts.graph.tasks:
+        rows = facts.rows("received", task).equal(kind=ElementKind.RECORD, fingerprint=record.fingerprint)
+        most = int(np.unique(rows["channel"], return_counts=True)[1].max(initial=0))
+        if most > 1:
+            count = count_text(most, "record")
+            return (
+                f"{facts.task(task)} read {count} with the value and timestamp of {record.argument} over one channel: the order "
+                "is that of the first"
+            )
+    return ""
 
 
 def _time(cause: Cause) -> int:
@@ -141,14 +157,17 @@ def _read_cause(facts: RunFacts, task: int, early: Row, late: Row) -> Cause:
 
 
 def _selection(facts: RunFacts, task: int, channels: Sequence[Channel]) -> str:
-    """Why the operator read one input before the other, if it selects inputs."""
+    """Why the operator read one input before the other, if the two records came from two inputs."""
     if channels[0].input == channels[1].input:
         return ""
-    reading = facts.operators_of(task)[0].params.get("reading")
-    name = facts.operators_of(task)[0].name
+    operator = facts.operators_of(task)[0]
+    reading = operator.params.get("reading")
     if reading in (None, "any"):
-        return f"They came from two inputs of {name}, which are read in turn."
-    return f"{name} selects its inputs (reading: {reading}): it reads the other input only when the selected one has ended."
+        return f"They came from two inputs of {operator.name}, which are read in turn."
+    how = "reads one record of each input in turn"
+    if reading != "alternate":
+        how = f"reads its {reading} input to its end before the other one"
+    return f"{operator.name} selects its inputs (reading: {reading}): it {how}."
 
 
 def _sent_row(facts: RunFacts, channel: Channel, row: Row) -> Row | None:
@@ -173,14 +192,13 @@ def _apart(facts: RunFacts, a: Record, b: Record) -> list[Cause]:
         if not of_a or not of_b or of_a & of_b:
             continue
         one, other = (", ".join(facts.task(task) for task in sorted(tasks)) for tasks in (of_a, of_b))
-        channel = next(channel for channel in facts.graph.channels.values() if channel.target_task in of_a)
-        edge = facts.graph.edges[channel.edge]
+        row = facts.rows("received", min(of_a)).equal(kind=ElementKind.RECORD, fingerprint=a.fingerprint).row(0)
+        edge = facts.graph.edges[facts.graph.channels[row["channel"]].edge]
         text = (
             f"{_upper(str(a))} went to {one} and {b} to {other} (partitioner: {edge.partitioner}). Nothing orders records of two "
             "subtasks: they run beside each other."
         )
         selected_by = "1.18" if edge.partitioner == "HASH" else "2.1" if edge.max_traverse_size is None else "2.4"
         rules = (selected_by, "I2.d")
-        row = facts.rows("received", min(of_a)).equal(fingerprint=a.fingerprint).row(0)
         causes.append(Cause(text, rules, place_of(row)))
     return causes

@@ -67,7 +67,7 @@ def test_results_of_async_calls_can_be_asked_about(ask: Ask) -> None:
 def test_watermark_between_two_records_keeps_their_order(ask: Ask) -> None:
     text = text_of(ask("24_async_order", "order", '["a",1,90]', '["a",3,5]', task="unordered"))
 
-    assert 'the call for ["a",3,5] ended first: watermark 3 ms is between them' in text
+    assert 'the outcome for ["a",3,5] came first: watermark 3 ms is between them' in text
 
 
 def test_two_subtasks_are_two_senders(ask: Ask) -> None:

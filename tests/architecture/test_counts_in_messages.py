@@ -30,7 +30,6 @@ NEVER_ONE: Final = {
     ("why/records.py", "len(found)"): "several records match",
     ("why/waiting.py", "len(found)"): "several subtasks match",
     ("why/waits/task_state.py", "len(names)"): "several operators are chained",
-    ("why/waits/waits_for_input.py", "wait"): "the verb",
     ("why/waits/waits_in_element.py", "name"): "a name",
     ("scenario/expectations.py", "name"): "the kind of checkpoints",
 }

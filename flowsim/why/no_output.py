@@ -2,82 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
-from flowsim.errors import BadInput, did_you_mean
+from flowsim.errors import BadInput
 from flowsim.facts.kinds import LifeEvent
 from flowsim.quantities import count_text
 from flowsim.recording.manifest import RunStatus
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
+from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
 from flowsim.why.event_time.panes import Pane, panes_of, pending, window_operators
-from flowsim.why.event_time.windows import Window
+from flowsim.why.key_results import never_arrived, upstream_vertices, why_key
 from flowsim.why.late import why_late
 from flowsim.why.no_results import OperatorAt, missing_key, output_text, results_missing, rows_out
 from flowsim.why.run_facts import RunFacts, place_of
 
-_TIME: Final = r"-?\d[\d,]*|\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?"
-_WINDOW: Final = re.compile(rf"\[?\s*({_TIME})\s*(?:,\s|\.\.|;|,)\s*({_TIME})\s*\)?")
 _MOST_LISTED: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What the user asks about. Empty fields: not given."""
-
-    window: Window | None = None
-    key: str = ""
-    operators: tuple[OperatorAt, ...] = ()
 
 
 def why_no_output(facts: RunFacts, words: Sequence[str], tasks: frozenset[int] | None = None) -> WhyAnswer:
     """Explains what has no output; without words the first sink that lacks results. Raises BadInput."""
-    about = _about(facts, words)
+    about = about_of(facts, words)
     if about.window is not None or about.key:
         answer = _window(facts, about, tasks)
     else:
         answer = _operator(facts, about.operators or _sinks(facts), tasks)
     failed = _failed(facts)
     return WhyAnswer(answer.statement, (*failed, *answer.causes), answer.notes)
-
-
-def _about(facts: RunFacts, words: Sequence[str]) -> About:
-    window, key, operators = None, "", tuple[OperatorAt, ...]()
-    for word in words:
-        found = _WINDOW.fullmatch(word.strip())
-        if found is not None and word.strip()[0] == "[":
-            window = _time(found[1]), _time(found[2])
-        elif named := _named(facts, word):
-            operators = named
-        else:
-            key = word
-    return About(window, key, operators)
-
-
-def _time(text: str) -> int:
-    """Event time in ms: a number, or a date and time in UTC."""
-    if re.fullmatch(r"-?\d[\d,]*", text):
-        return int(text.replace(",", ""))
-    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
-
-
-def _named(facts: RunFacts, word: str) -> tuple[OperatorAt, ...]:
-    """The operators with a name; of ``counts (2/4)`` in that subtask only."""
-    name, subtask = word, None
-    found = re.fullmatch(r"(.+) \((\d+)/\d+\)", word)
-    if found is not None:
-        name, subtask = found[1], int(found[2]) - 1
-    return tuple(
-        OperatorAt(operator, subtask)
-        for operator in facts.graph.operators
-        if name in (operator.name, operator.name.partition(": ")[2])
-    )
 
 
 def _sinks(facts: RunFacts) -> tuple[OperatorAt, ...]:
@@ -112,12 +66,13 @@ def _operator(facts: RunFacts, operators: Sequence[OperatorAt], tasks: frozenset
 
 
 def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyAnswer:
-    keys = _keys(facts, about.key)
-    vertices = {one.operator.vertex for one in about.operators}
+    keys = keys_of(facts, about.key)
+    operators = [one.operator for one in about.operators]
+    vertices = set(upstream_vertices(facts, operators))
     found: list[Pane] = []
     everything: list[Pane] = []
     for task, operator, plan in window_operators(facts, tasks):
-        if vertices and operator.vertex not in vertices:
+        if operator.vertex not in vertices:
             continue
         panes = panes_of(facts, task, operator, plan)
         everything += panes
@@ -147,23 +102,14 @@ def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyA
             f"{pane_text(facts, late[0])} got only {count_text(len(late[0].late), 'late record')}, so it never fires."
         )
         return WhyAnswer(Cause(text, ("10.9",), place_of(row)), (answer.statement, *answer.causes))
+    if about.window is None and keys is not None:
+        name = facts.names.key(min(keys))
+        of_key = why_key(facts, name, keys, operators, tasks)
+        if of_key is None and not everything:
+            of_key = never_arrived(facts, name, operators, tasks)
+        if of_key is not None:
+            return of_key
     return _nothing(facts, about, keys, everything)
-
-
-def _keys(facts: RunFacts, text: str) -> frozenset[int] | None:
-    """The fingerprints of a key, given as JSON or as plain text."""
-    if not text:
-        return None
-    rows = facts.recording.static_rows("keys")
-    found = {int(row[1]) for row in rows if str(row[4]) in (text, f'"{text}"')}
-    if not found:
-        known = list(dict.fromkeys(str(row[4]).strip('"') for row in rows))
-        names = [operator.name for operator in facts.graph.operators]
-        raise BadInput(
-            f"{text!r} is no operator, window or key of this recording{did_you_mean(text, [*names, *known])}; "
-            "a window is written as '[0, 500)'"
-        )
-    return frozenset(found)
 
 
 def _more(facts: RunFacts, panes: Sequence[Pane]) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from flowsim.why.no_output import why_no_output
 from flowsim.why.order import why_order
 from flowsim.why.records import Records
 from flowsim.why.run_facts import RunFacts
+from flowsim.why.timers.lives import lives_of, timer_operators
+from flowsim.why.timers.question import why_timer
 from flowsim.why.waiting import task_named, why_waiting
 
 
@@ -54,6 +56,10 @@ def _order(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_order(facts, asked.about[0], asked.about[1], asked.tasks)
 
 
+def _timer(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_timer(facts, asked.about, asked.tasks)
+
+
 def _late_example(facts: RunFacts) -> Sequence[str]:
     row = facts.all_rows("late_drop").first()
     value = "" if row is None else facts.names.value(row["fingerprint"])
@@ -71,6 +77,14 @@ def _order_example(facts: RunFacts) -> Sequence[str]:
 
 def _waiting_example(facts: RunFacts) -> Sequence[str]:
     return [facts.task(task.task) for task in facts.graph.tasks.values() if task.inputs][:1]
+
+
+def _timer_example(facts: RunFacts) -> Sequence[str]:
+    for task, operator in timer_operators(facts) if facts.is_full else ():
+        for life in lives_of(facts, task, operator):
+            if life.key:
+                return [operator.name, facts.names.key(life.key).strip('"'), f"@{life.timestamp}"]
+    return []
 
 
 _LATE: Final = Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late, _late_example)
@@ -95,7 +109,16 @@ _WAITING: Final = Question(
     _waiting,
     _waiting_example,
 )
-QUESTIONS: Final = {question.name: question for question in (_LATE, _NO_OUTPUT, _ORDER, _WAITING)}
+_TIMER: Final = Question(
+    "timer",
+    "why a timer is there, has fired, was deleted or was dropped",
+    "[OPERATOR] [KEY] [@MS] [WINDOW]",
+    0,
+    4,
+    _timer,
+    _timer_example,
+)
+QUESTIONS: Final = {question.name: question for question in (_LATE, _NO_OUTPUT, _ORDER, _TIMER, _WAITING)}
 
 
 def answer(facts: RunFacts, question: str, asked: Asked) -> WhyAnswer:

@@ -161,7 +161,12 @@ class RunFacts:
 
         Those of its attempt, and before them those of earlier attempts up to the snapshots from which it was restored.
         """
-        attempt, parts = self.attempt_of(task), [self.rows(table, task)]
+        before, rows = self.restored_rows(table, task, self.attempt_of(task)), self.rows(table, task)
+        return Rows({name: np.concatenate([before[name], rows[name]]) for name in TABLES[table].names})
+
+    def restored_rows(self, table: str, task: int, attempt: int) -> Rows:
+        """The rows of earlier attempts of one task that the state contains with which an attempt started."""
+        parts = [self._rows(table, task, attempt).cut(0, 0)]
         while attempt and (checkpoint := self.graph.history.restored(task, attempt)) != NO_CHECKPOINT:
             attempt, snapshot = self._snapshot(task, attempt, checkpoint)
             if snapshot is not None:

@@ -53,6 +53,12 @@ PARTS = {
     "08a_stop_with_drain no-output '[2000, 3000)'": ["has fired at per_second (1/1)", "at watermark MAX (end of event time)"],
     "19_processing_time_windows_vanish no-output clock": ["It fires by the clock", "that are not due are dropped", "3.27"],
     "14_timer_storm no-output --at 1.5ms": ["when the watermark of the operator reaches it, not when the clock does", "9.4"],
+    "14_timer_storm timer silent 7 --at 1.5ms": [
+        "is registered and has not fired by 1.500000 ms", "Record [7,0] (timestamp 0 ms) registered it at", "[9.4, 9.7]",
+    ],
+    "14_timer_storm timer 7": [
+        "Event-time timer 60,000 ms of key 7 at silent (1/1) fired at", "other event-time timers fired between",
+    ],
     "20_few_keys no-output 'counts (7/8)'": ["it owns the key groups 96 to 111 of 128", "1.19"],
     "21_ends_while_idle no-output quiet_out": ["An idle output drops watermarks", "5.8"],
     "16_two_watermarks no-output '[10, 20)' --at 55ms": ["Channel #1 from Source: payments (1/1) holds it back", "8.16"],

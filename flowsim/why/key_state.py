@@ -1,0 +1,108 @@
+"""The keyed state of a key: what wrote, cleared or expired it (table ``state_changes``)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from flowsim.facts.kinds import StateAction
+from flowsim.laws.job_graph import Operator
+from flowsim.laws.job_history import NO_CHECKPOINT
+from flowsim.quantities import count_text
+from flowsim.trace.sentence import window_text
+from flowsim.why.answer import Cause
+from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.timers.calls import call_of, sentence
+
+StateName = tuple[int, ...]
+"""Number of the state, key, and window."""
+
+_ENTRIES: Final = {"list": "element", "map": "entry", "window_records": "record"}
+_DONE: Final = {
+    StateAction.PUT: "wrote it",
+    StateAction.ADD: "added to it",
+    StateAction.REMOVE: "removed an entry from it",
+    StateAction.CLEAR: "cleared it",
+}
+
+
+def state_changes(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int]) -> dict[StateName, list[Row]]:
+    """The changes of each state of these keys that the state at the moment contains, those before a restart included."""
+    if not facts.is_full:
+        return {}
+    rows = facts.rows_of_state("state_changes", task)
+    found: dict[StateName, list[Row]] = {}
+    for row in rows.where((rows["operator"] == operator.operator) & np.isin(rows["key"], sorted(keys))):
+        name = row["state"], row["key"], row["window_start"], row["window_end"]
+        found.setdefault(name, []).append(row)
+    return found
+
+
+def is_empty(row: Row) -> bool:
+    """Whether a state is empty after a change."""
+    return row["action"] == StateAction.CLEAR or not row["entries"]
+
+
+def state_causes(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int]) -> list[Cause]:
+    """One sentence per state of a key that was ever written; empty without recorded state."""
+    return [state_cause(facts, rows) for rows in state_changes(facts, task, operator, keys).values()]
+
+
+def state_text(facts: RunFacts, row: Row) -> str:
+    """Names a state with its kind, key and window."""
+    name, kind = facts.names.state(row["task"], row["operator"], row["state"])
+    start, end = row["window_start"], row["window_end"]
+    window = f" of {window_text(start, end)}" if (start, end) != (0, 0) else ""
+    what = "contents" if kind.startswith("window") else f"{kind} state {name!r}"
+    of_key = f" of key {facts.names.key(row['key'])}" if row["key"] else ""
+    return f"{what}{window}{of_key} at {facts.operator_in(row['task'], row['operator'])}"
+
+
+def state_cause(facts: RunFacts, rows: list[Row]) -> Cause:
+    """What a state contains, and the call that changed it last."""
+    last = rows[-1]
+    name = sentence(state_text(facts, last))
+    if is_empty(last):
+        text = f"{name} {'are' if name.startswith('Contents') else 'is'} empty: {_how(facts, last)}."
+    else:
+        text = f"{name} {_contains(facts, last)}: {_how(facts, last)}."
+    return Cause(text + _restored(facts, last), _rules(last), place_of(last))
+
+
+def _contains(facts: RunFacts, row: Row) -> str:
+    kind = facts.names.state(row["task"], row["operator"], row["state"])[1]
+    noun = _ENTRIES.get(kind)
+    if noun is not None:
+        verb = "have" if kind.startswith("window") else "has"
+        return f"{verb} {count_text(row['entries'], noun, 'entries' if noun == 'entry' else None)}"
+    value = facts.names.value(row["fingerprint"]) if row["fingerprint"] else ""
+    verb = "are" if kind.startswith("window") else "has the value"
+    return (
+        f"{verb} {value}" if value else ("exist" if verb == "are" else "has a value that the recording does not show")
+    )
+
+
+def _how(facts: RunFacts, row: Row) -> str:
+    at = facts.moment(row["time_ns"])
+    if row["action"] == StateAction.EXPIRE:
+        call = call_of(facts, row, "state_changes")
+        during = "" if call is None else f", found when it processed {call.text}"
+        return f"its time to live had passed by {at}{during}"
+    call = call_of(facts, row, "state_changes")
+    who = "a call that the recording does not show" if call is None else call.text
+    return f"{who} {_DONE[StateAction(row['action'])]} at {at}"
+
+
+def _restored(facts: RunFacts, row: Row) -> str:
+    """That a change of an earlier attempt came with a snapshot."""
+    attempt = facts.attempt_of(row["task"])
+    own = facts.rows("state_changes", row["task"])
+    if not attempt or bool(np.isin(row["seq"], own["seq"])):
+        return ""
+    checkpoint = facts.graph.history.restored(row["task"], attempt)
+    return "" if checkpoint == NO_CHECKPOINT else f" Attempt {attempt} restored it from checkpoint {checkpoint}."
+
+
+def _rules(row: Row) -> tuple[str, ...]:
+    return ("10.13", "10.16") if row["action"] == StateAction.CLEAR and row["window_start"] < row["window_end"] else ()

@@ -1,0 +1,62 @@
+"""The call of an operator with keys that changed a timer or a state: a record, or the callback of a timer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flowsim.facts.kinds import ElementKind, TimeDomain, TimerAction
+from flowsim.trace.sentence import record_text, window_text
+from flowsim.trace.time import event_time
+from flowsim.why.run_facts import Row, RunFacts
+
+_CALLS = (ElementKind.RECORD, ElementKind.WATERMARK, ElementKind.END_OF_DATA)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the task processed. ``row``: of table ``received``, or of ``timers`` for the callback of a timer."""
+
+    text: str
+    row: Row
+    is_timer: bool
+
+
+def call_of(facts: RunFacts, row: Row, table: str) -> Call | None:
+    """The call in which a task recorded a fact of ``table``; None if there is none before it in its attempt.
+
+    Only the head of a chain has keys, so the call is the last record that the task received, or the last timer that
+    fired after it.
+    """
+    facts = facts.in_attempt_of(row, table)
+    received = facts.rows("received", row["task"]).before(row["seq"])
+    received = received.where(np.isin(received["kind"], _CALLS))
+    element = received.last()
+    fired = facts.rows("timers", row["task"]).before(row["seq"]).equal(action=TimerAction.FIRE).last()
+    if fired is not None and (element is None or element["seq"] < fired["seq"]):
+        return Call(f"the callback of {callback_text(facts, fired)}", fired, is_timer=True)
+    if element is None or element["kind"] != ElementKind.RECORD:
+        return None
+    value = facts.names.value(element["fingerprint"])
+    return Call(record_text("record", element["timestamp"], value), element, is_timer=False)
+
+
+def is_same_call(facts: RunFacts, row: Row, other: Row, table: str) -> bool:
+    """Whether a task recorded two facts of ``table`` in one call."""
+    one, two = call_of(facts, row, table), call_of(facts, other, table)
+    return one is not None and two is not None and one.row["seq"] == two.row["seq"]
+
+
+def callback_text(facts: RunFacts, fired: Row) -> str:
+    """Names a timer by a row of ``timers``, without its operator."""
+    domain = "event-time" if fired["domain"] == TimeDomain.EVENT_TIME else "processing-time"
+    start, end = fired["window_start"], fired["window_end"]
+    of_window = f" of {window_text(start, end)}" if start < end else ""
+    of_key = f" of key {facts.names.key(fired['key'])}" if fired["key"] else ""
+    return f"{domain} timer {event_time(fired['timestamp'])}{of_window}{of_key}"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at its start."""
+    return f"{text[:1].upper()}{text[1:]}"

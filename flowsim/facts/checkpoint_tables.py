@@ -35,7 +35,8 @@ CHECKPOINTS = Table(
      Column("type", "b", "type of the snapshot", SnapshotKind),
      Column("alignment", "b", "how tasks handle its barriers; of a timeoutable one ALIGNED", AlignmentType), _REASON,
      Column("task_id", "i", "the task that acknowledged or declined it (table tasks), otherwise -1"),
-     Column("tasks", "i", "number of tasks that take part, with finished ones; -1: unknown"),
+     Column("tasks", "i", "number of tasks that take part, with finished ones; restored from a snapshot of another run: the "
+            "number of subtasks of operators of which the snapshot says what they stored; -1: unknown"),
      Column("acknowledged", "i", "number of tasks that have acknowledged it, with finished ones; -1: unknown"),
      Column("state_bytes", "q", "completed and restored: size of its state in bytes; otherwise 0")),
 )  # fmt: skip

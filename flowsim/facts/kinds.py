@@ -344,6 +344,10 @@ class StoredAction(IntEnum):
 
     STORED = 0
     RESTORED = 1
+    IN_SNAPSHOT = 2
+    """Stored by the subtask of this index in another run, in the snapshot from which the job starts."""
+    IN_RESCALED_SNAPSHOT = 3
+    """The same of a snapshot of another parallelism: subtask 0 records the states of all its subtasks, in their order."""
 
 
 class StoredKind(IntEnum):

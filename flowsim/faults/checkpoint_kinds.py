@@ -18,6 +18,18 @@ CHECKPOINT_FAULTS: Final = (
         "state_lost_at_restore", Component.CHECKPOINTS, "a restored task starts without its state", "restored-state"
     ),
     FaultKind(
+        "key_groups_lost_at_restore",
+        Component.CHECKPOINTS,
+        "a restored task starts without the keyed state of the first half of its key groups",
+        "restored-state",
+    ),
+    FaultKind(
+        "operator_state_lost_at_restore",
+        Component.CHECKPOINTS,
+        "a restored task starts without list, union list and broadcast state",
+        "restored-state",
+    ),
+    FaultKind(
         "timer_lost_at_restore",
         Component.CHECKPOINTS,
         "a restored operator loses its first timer",
@@ -115,6 +127,8 @@ CHECKPOINT_FAULTS: Final = (
 _OF_RESTORES: Final = frozenset(
     {
         "state_lost_at_restore",
+        "key_groups_lost_at_restore",
+        "operator_state_lost_at_restore",
         "timer_lost_at_restore",
         "source_skips_at_restore",
         "transaction_not_recovered",

@@ -22,6 +22,7 @@ from flowsim.network.checkpointing.checkpointable import (
 from flowsim.network.checkpointing.input_gates import CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.redistribution.channel_state_handles import (
     InputChannelInfo,
     InputChannelStateHandle,
@@ -53,6 +54,12 @@ def faulty_checkpointing(
         gateway = HastyGateway(gateway, task)
     if "state_lost_at_restore" in faults and restore is not None:
         restore = replace(restore, states={})
+    for fault, change in (
+        ("key_groups_lost_at_restore", _without_first_key_groups),
+        ("operator_state_lost_at_restore", _without_operator_state),
+    ):
+        if fault in faults and restore is not None:
+            restore = replace(restore, states={name: change(state) for name, state in restore.states.items()})
     if "restored_into_another_channel" in faults and restore is not None:
         restore = replace(restore, states={name: _exchanged(state) for name, state in restore.states.items()})
     if "acknowledged_twice" in faults:
@@ -115,6 +122,18 @@ class StreamsOfLaterPosition(_Streams):
         if not isinstance(stream, OperatorStateStream):
             return stream
         return OperatorStateStream(tuple(each + 1 if isinstance(each, int) else each for each in stream.elements))
+
+
+def _without_first_key_groups(state: OperatorSubtaskState) -> OperatorSubtaskState:
+    ranges = [(handle, handle.key_groups) for handle in state.managed_keyed]
+    halves = [
+        replace(handle, key_groups=KeyGroupRange(each.start + each.size // 2, each.end)) for handle, each in ranges
+    ]
+    return replace(state, managed_keyed=tuple(halves))
+
+
+def _without_operator_state(state: OperatorSubtaskState) -> OperatorSubtaskState:
+    return replace(state, managed_operator=(), raw_operator=())
 
 
 def _exchanged(state: OperatorSubtaskState) -> OperatorSubtaskState:

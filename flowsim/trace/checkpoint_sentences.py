@@ -63,7 +63,9 @@ def stored_state_sentence(
     fingerprint_sum: int,
 ) -> Sentence:
     what, rules = STORED_KINDS[StoredKind(kind)]
-    done = "stores" if action == StoredAction.STORED else "restores"
+    done = {StoredAction.STORED: "stores", StoredAction.RESTORED: "restores"}.get(
+        StoredAction(action), "stored in another run"
+    )
     group = f" of key group {key_group}" if key_group >= 0 else ""
     name = names.value(state) or f"#{state}"
     text = f"{names.operator(task, operator)} {done} {what} {name}{group}"

@@ -170,3 +170,5 @@ def _stored_channel(names: Names, event: StoredChannelEvent) -> Sentence:
             return Sentence(f"stores in {checkpoint} in-flight data of {what}", ("12.83", "12.84"))
         case StoredAction.RESTORED:
             return Sentence(f"restores from {checkpoint} in-flight data of {what}", ("12.92",))
+        case _:
+            raise ValueError(f"a channel is stored or restored, not {event.action}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Protocol
 
@@ -29,6 +30,7 @@ from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, C
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
+from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.cluster.job_master.channel_checks import check_channel_states
 from flowsim.cluster.job_master.channel_states import channel_state_assignment
 from flowsim.cluster.job_master.executions import JobExecutions, SubtaskExecutions, TaskExecution, VertexExecutions
@@ -196,6 +198,8 @@ class JobCheckpoints:
                 # The vertex starts as new: it knows of no restored checkpoint.
                 for subtask in vertex.task_vertices:
                     self._restores.pop(subtask.id, None)
+        if isinstance(self.statistics, RecordedStatistics) and self.statistics.is_of_another_run(checkpoint):
+            self._add_contents(state)
 
     def _assign(
         self,
@@ -214,6 +218,23 @@ class JobCheckpoints:
         for subtask, channels in zip(vertex.task_vertices, channel_states, strict=True):
             channels.add_to(assigned[subtask.subtask], vertex.operator_ids)
             self._restores[subtask.id] = TaskRestore(checkpoint_id, assigned[subtask.subtask], is_finished)
+
+    def _add_contents(self, state: SnapshotState) -> None:
+        """Lets each subtask record what the run that took the snapshot recorded of its state."""
+        for vertex in self._executions.vertices:
+            subtasks = [each for each in vertex.task_vertices if each.id in self._restores]
+            stored = [state.operator_states[each] for each in vertex.operator_ids if each in state.operator_states]
+            for subtask in subtasks:
+                same = {each.operator_id: each.state(subtask.subtask).contents for each in stored
+                        if each.parallelism == len(vertex.task_vertices)}  # fmt: skip
+                others = {} if subtask.subtask else {
+                    each.operator_id: tuple(content for _, old in sorted(each.subtask_states.items())
+                                            for content in old.contents)
+                    for each in stored if each.operator_id not in same
+                }  # fmt: skip
+                self._restores[subtask.id] = replace(
+                    self._restores[subtask.id], contents=same, rescaled_contents=others
+                )
 
     def acknowledge(self, message: AcknowledgeCheckpoint) -> None:
         """Handles an acknowledgement; a checkpoint that cannot be completed was aborted."""

@@ -36,6 +36,8 @@ class RecordedStatistics(CheckpointStatistics):
         self._settings = settings
         self._streams = streams
         self._channels = StoredChannels(executions.vertices, streams)
+        self._own: set[int] = set()
+        """The checkpoints of this run."""
         self._tasks = {(subtask.job_vertex.id, subtask.subtask): subtask.id for subtask in executions.subtasks}
 
     def report_pending_checkpoint(self, checkpoint: PendingCheckpoint) -> None:
@@ -52,6 +54,7 @@ class RecordedStatistics(CheckpointStatistics):
 
     def report_completed_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
         super().report_completed_checkpoint(checkpoint)
+        self._own.add(checkpoint.checkpoint_id)
         self._completed(checkpoint, CheckpointAction.COMPLETED)
         self._stored(checkpoint, StoredAction.STORED)
 
@@ -80,6 +83,10 @@ class RecordedStatistics(CheckpointStatistics):
     def report_subsumed_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
         """A newer checkpoint has replaced this one."""
         self._completed(checkpoint, CheckpointAction.SUBSUMED)
+
+    def is_of_another_run(self, checkpoint: CompletedCheckpoint) -> bool:
+        """True if the checkpoint was not completed by this run."""
+        return checkpoint.checkpoint_id not in self._own
 
     def _stored(self, checkpoint: CompletedCheckpoint, action: StoredAction) -> None:
         states = checkpoint.state.operator_states
@@ -122,11 +129,13 @@ class RecordedStatistics(CheckpointStatistics):
 
     def _completed(self, checkpoint: CompletedCheckpoint, action: CheckpointAction) -> None:
         states = [state for of in checkpoint.state.operator_states.values() for state in of.subtask_states.values()]
+        is_foreign = action is CheckpointAction.RESTORED and self.is_of_another_run(checkpoint)
+        described = sum(bool(each.contents) for each in states) if is_foreign else 0
         self._trace.checkpoint(
             checkpoint.checkpoint_id,
             action,
             _kind(checkpoint.properties),
-            -1,
+            described or -1,
             -1,
             alignment=self._alignment(checkpoint.properties.snapshot_type),
             state_bytes=0 if action is CheckpointAction.SUBSUMED else size_of_states(states, self._streams),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from flowsim.facts.kinds import Level, LifeEvent, StoredAction, StoredKind
+from flowsim.facts.kinds import CheckpointAction, Level, LifeEvent, StoredAction, StoredKind
 from flowsim.laws.checkpoints.needs import needs_restore, restored_checkpoints
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
@@ -14,9 +14,10 @@ from flowsim.laws.slices import Slice
 from flowsim.values.java_long import wrapped
 
 ID: Final = "restored-state"
-_STORED: Final = int(StoredAction.STORED)
+_RESTORED: Final = int(StoredAction.RESTORED)
+_OF_ALL: Final = int(StoredAction.IN_RESCALED_SNAPSHOT)
 _RUNNING: Final = int(LifeEvent.RUNNING)
-_UNION, _BROADCAST = int(StoredKind.UNION_LIST), int(StoredKind.BROADCAST)
+_LIST, _UNION, _BROADCAST = int(StoredKind.LIST), int(StoredKind.UNION_LIST), int(StoredKind.BROADCAST)
 Name = tuple[int, int, int, int]
 """Operator, kind, state and key group."""
 Content = tuple[int, int]
@@ -29,7 +30,9 @@ class States:
 
     def __init__(self) -> None:
         self.stored: dict[int, dict[Name, Content]] = {}
-        """By checkpoint."""
+        """By checkpoint; of the snapshot of another run also."""
+        self.of_all: dict[int, dict[Name, list[Content]]] = {}
+        """By attempt: what the subtasks of the vertex stored with another parallelism in a snapshot of another run."""
         self.restored: dict[int, dict[Name, Content]] = {}
         """By attempt."""
         self.places: dict[int, int] = {}
@@ -61,10 +64,12 @@ class StatesOfTask:
         )
         for seq, checkpoint, action, *name, entries, total in facts.of("stored_state").tuples(columns):
             place = name[0], name[1], name[2], name[3]
-            if action != _STORED:
+            if action == _RESTORED:
                 self._found.examined += 1
                 states.places.setdefault(attempt, seq)
                 states.restored.setdefault(attempt, {})[place] = entries, total
+            elif action == _OF_ALL:
+                states.of_all.setdefault(attempt, {}).setdefault(place, []).append((entries, total))
             elif checkpoint in self._wanted:
                 states.stored.setdefault(checkpoint, {})[place] = entries, total
         for operator, event in facts.of("lifecycle").tuples(("operator", "event")):
@@ -88,17 +93,41 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
         siblings = [states[each.task] for each in graph.tasks_of(task.vertex) if each.task in states]
         for attempt in range(graph.last_attempt(task.task) + 1):
             checkpoint = graph.history.restored(task.task, attempt)
-            if checkpoint != NO_CHECKPOINT and any(checkpoint in each.stored for each in siblings):
-                _compare_attempt(task, attempt, checkpoint, of_task, siblings, found)
-            elif checkpoint != NO_CHECKPOINT:
-                _compare_rescaled(task, attempt, of_task, siblings, found)
+            if checkpoint == NO_CHECKPOINT:
+                continue
+            is_described = checkpoint == graph.history.first_restored and graph.once(_is_described)
+            rescaled = _rescaled(siblings) if is_described else {}
+            if is_described or any(checkpoint in each.stored for each in siblings):
+                operators = {name[0] for name in rescaled}
+                _compare_attempt(task, attempt, checkpoint, operators, of_task, siblings, found)
+                _compare_rescaled(task, attempt, checkpoint, rescaled, of_task, siblings, found)
+            else:
+                _compare_siblings(task, attempt, of_task, siblings, found)
+
+
+def _is_described(graph: JobGraph) -> bool:
+    """Whether the snapshot from which the job started says what its run stored."""
+    restored = [event for event in graph.history.checkpoints if event.action == CheckpointAction.RESTORED]
+    return bool(restored) and graph.history.first_restored != NO_CHECKPOINT and restored[0].tasks > 0
+
+
+def _not_described(graph: JobGraph) -> str:
+    if graph.history.first_restored == NO_CHECKPOINT or graph.once(_is_described):
+        return ""
+    return "the snapshot from which the job started does not say what its run stored"
+
+
+def _rescaled(siblings: list[States]) -> dict[Name, list[Content]]:
+    """What the attempts of subtask 0 recorded; each of them records the same."""
+    return {name: contents for each in siblings for of_all in each.of_all.values() for name, contents in of_all.items()}
 
 
 def _compare_attempt(
-    task: Task, attempt: int, checkpoint: int, of_task: States, siblings: list[States], found: Findings
-) -> None:
-    """The checkpoint is one of this run, so the parallelism is the same."""
-    restored = of_task.restored.get(attempt, {})
+    task: Task, attempt: int, checkpoint: int, rescaled: set[int], of_task: States, siblings: list[States],
+    found: Findings,
+) -> None:  # fmt: skip
+    """Compares the operators whose parallelism is that of the snapshot, so not those of ``rescaled``."""
+    restored = {name: content for name, content in of_task.restored.get(attempt, {}).items() if name[0] not in rescaled}
     stored = of_task.stored.get(checkpoint, {})
     all_stored = [each.stored.get(checkpoint, {}) for each in siblings]
     names = {name for each in (restored, stored, *all_stored) for name in each if name in restored or name in stored
@@ -110,14 +139,58 @@ def _compare_attempt(
         contents = [each[name] for each in all_stored if name in each]
         expected = stored.get(name, _NOTHING)
         if name[1] == _UNION:
-            expected = sum(rows for rows, _ in contents), wrapped(sum(total for _, total in contents))
+            expected = _total(contents)
         elif name[1] == _BROADCAST and name not in stored and contents:
             expected = contents[task.subtask % len(contents)]
         _check(task, attempt, checkpoint, name, expected, restored.get(name, _NOTHING), of_task, found)
 
 
-def _compare_rescaled(task: Task, attempt: int, of_task: States, siblings: list[States], found: Findings) -> None:
-    """The snapshot is of another run: only what the subtasks restored can be compared with each other."""
+def _compare_rescaled(
+    task: Task, attempt: int, checkpoint: int, stored: dict[Name, list[Content]], of_task: States,
+    siblings: list[States], found: Findings,
+) -> None:  # fmt: skip
+    """Compares the operators with another parallelism than in the snapshot; ``stored``: what all subtasks stored."""
+    operators = {name[0] for name in stored}
+    restored = {name: content for name, content in of_task.restored.get(attempt, {}).items() if name[0] in operators}
+    for name in sorted({*stored, *restored}):
+        if name not in restored and attempt not in of_task.running:
+            continue
+        contents = stored.get(name, [])
+        if name[1] == _LIST:
+            _compare_list(task, attempt, checkpoint, name, contents, of_task, siblings, found)
+            continue
+        expected = _total(contents)
+        if name[1] == _BROADCAST and contents:
+            expected = contents[task.subtask % len(contents)]
+        elif name[3] >= 0 and name[3] * task.parallelism // task.max_parallelism != task.subtask:
+            expected = _NOTHING
+        _check(task, attempt, checkpoint, name, expected, restored.get(name, _NOTHING), of_task, found)
+
+
+def _compare_list(
+    task: Task, attempt: int, checkpoint: int, name: Name, contents: list[Content], of_task: States,
+    siblings: list[States], found: Findings,
+) -> None:  # fmt: skip
+    """Each subtask gets as many elements as the others, or one more; together they get all."""
+    total = _total(contents)
+    own = of_task.restored.get(attempt, {}).get(name, _NOTHING)
+    fewest = total[0] // task.parallelism
+    if not fewest <= own[0] <= fewest + (total[0] % task.parallelism > 0):
+        _broken(
+            "the elements of the list are not distributed evenly", task, attempt, name, of_task, found,
+            checkpoint=checkpoint, expected={"entries": fewest}, found={"entries": own[0]},
+        )  # fmt: skip
+    if task.subtask == 0 and len(siblings) == task.parallelism and all(attempt in each.running for each in siblings):
+        together = _total([each.restored.get(attempt, {}).get(name, _NOTHING) for each in siblings])
+        _check(task, attempt, checkpoint, name, total, together, of_task, found)
+
+
+def _total(contents: list[Content]) -> Content:
+    return sum(rows for rows, _ in contents), wrapped(sum(total for _, total in contents))
+
+
+def _compare_siblings(task: Task, attempt: int, of_task: States, siblings: list[States], found: Findings) -> None:
+    """The snapshot is of another run and does not say what was stored: only the subtasks can be compared."""
     all_restored = [each.restored.get(attempt, {}) for each in siblings]
     for name, content in sorted(of_task.restored.get(attempt, {}).items()):
         others = [each[name] for each in all_restored if name in each]
@@ -157,12 +230,18 @@ _COUNTS: Final = """\
 - Not applicable: no attempt was restored. Rows examined: RESTORED rows of `stored_state`.
 - Contents are compared as `entries` and `fingerprint_sum`, per operator, kind, state and key group. A missing row is a
   content without entries. Of an attempt without RUNNING row in `lifecycle`, only the rows that it has are compared.
-- The checkpoint is one of this run (it has STORED rows in the vertex): the parallelism is the same, so each subtask
-  restores what it stored (rules 12.23, 12.24). Exceptions: a UNION_LIST is that of all subtasks together; a BROADCAST
-  state that the subtask did not store is that of the subtask (index modulo n) among the n that did (rule 12.25).
-- The snapshot is of another run: what was stored is not known, and the subtasks are compared with each other. A RESTORED
-  row is a violation when another subtask restored the same key group, or when a UNION_LIST or BROADCAST differs between
-  subtasks. (A LIST is redistributed only if the parallelism changes, and the earlier one is not known.)
+- What was stored is known of a checkpoint of this run (STORED rows), and of a snapshot of another run that says it
+  (IN_SNAPSHOT and IN_RESCALED_SNAPSHOT rows; the first RESTORED row of `checkpoints` has a number of `tasks` above 0).
+- The parallelism is the same (STORED and IN_SNAPSHOT rows): each subtask restores what it stored (rules 12.23, 12.24).
+  Exceptions: a UNION_LIST is that of all subtasks together; a BROADCAST state that the subtask did not store is that of
+  the subtask (index modulo n) among the n that did (rule 12.25).
+- The parallelism is another one (IN_RESCALED_SNAPSHOT rows of the operator, recorded by subtask 0 for all old subtasks):
+  a key group is restored by the subtask that owns it (rule 1.20), and by no other. Of a LIST each subtask restores the
+  same number of elements, or one more, and if all tasks of the vertex have a RUNNING row, together they restore all
+  (rule 12.24). A UNION_LIST is that of all old subtasks together, a BROADCAST that of the old subtask (index modulo n)
+  among the n that stored one (rule 12.25).
+- Otherwise the subtasks are compared with each other, and the reason of the outcome says so. A RESTORED row is a
+  violation when another subtask restored the same key group, or when a UNION_LIST or BROADCAST differs between subtasks.
 """
 
 LAWS: Final = (
@@ -179,6 +258,7 @@ LAWS: Final = (
         },
         _make,
         needs_restore,
+        unjudged=_not_described,
         join=_compare,
         attempts=Attempts.ALL,
         counts=_COUNTS,

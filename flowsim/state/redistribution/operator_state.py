@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from flowsim.facts.kinds import StoredKind
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.redistribution.channel_state_handles import InputChannelStateHandle, ResultSubpartitionStateHandle
 from flowsim.state.redistribution.inflight_data_rescaling_descriptor import (
@@ -32,6 +34,18 @@ StateHandle = OperatorStateHandle | KeyGroupsStateHandle | InputChannelStateHand
 """Names a stored stream, or a part of one."""
 
 
+class StoredContent(NamedTuple):
+    """What one state contains, as a run records it (table ``stored_state``)."""
+
+    kind: StoredKind
+    state: int
+    """The fingerprint of its name."""
+    key_group: int
+    """-1 for operator state."""
+    entries: int
+    fingerprint_sum: int
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorSubtaskState:
     """The state of one subtask of an operator. Flink: OperatorSubtaskState.
@@ -51,6 +65,8 @@ class OperatorSubtaskState:
     """Only in an assigned state: the sources of ``input_channels``, and of what senders restore (rule 12.102)."""
     output_rescaling: InflightDataRescalingDescriptor = NO_RESCALE
     """Only in an assigned state: the sources of ``result_subpartitions``."""
+    contents: tuple[StoredContent, ...] = ()
+    """Only in a snapshot: what the subtask stored, as its run recorded it; the run that restores it records it too."""
 
     @property
     def handles(self) -> tuple[StateHandle, ...]:

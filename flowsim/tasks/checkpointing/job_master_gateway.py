@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from flowsim.graph.checkpoint_settings import CheckpointSettings
-from flowsim.state.redistribution.operator_state import OperatorSubtaskState
+from flowsim.state.redistribution.operator_state import OperatorSubtaskState, StoredContent
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import TaskStateManager
 from flowsim.tasks.checkpointing.barrier_handlers import CreateBarrierHandler, create_barrier_handler
@@ -40,6 +40,10 @@ class TaskRestore:
     """By operator id; an operator without an entry starts empty, but is restored (rule 12.26)."""
     is_finished: bool = False
     """True if the task had finished: it does not run its operators (rule 12.100)."""
+    contents: Mapping[str, tuple[StoredContent, ...]] = field(default_factory=dict)
+    """By operator id, what the subtask of this index stored in the run that took the snapshot; only to be recorded."""
+    rescaled_contents: Mapping[str, tuple[StoredContent, ...]] = field(default_factory=dict)
+    """Likewise of all subtasks of operators that had another parallelism, given to subtask 0."""
 
 
 class CheckpointFailures(Protocol):

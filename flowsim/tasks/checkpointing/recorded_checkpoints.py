@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -13,14 +14,15 @@ from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData,
 from flowsim.network.checkpointing.checkpointable import CheckpointableTask
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler
 from flowsim.network.gates.input_channel import InputChannel
-from flowsim.state.redistribution.operator_state import OperatorSubtaskState, TaskStateSnapshot
+from flowsim.state.redistribution.operator_state import OperatorSubtaskState, StoredContent, TaskStateSnapshot
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier, Event
 from flowsim.task_clock import TaskClock
+from flowsim.tasks.checkpointing.job_master_gateway import TaskRestore
 from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints, OperatorSnapshotFutures
-from flowsim.tasks.checkpointing.state_facts import record_state
+from flowsim.tasks.checkpointing.state_facts import record_contents, record_state
 from flowsim.tasks.checkpointing.state_size import size_of_states
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 
@@ -147,18 +149,30 @@ class RecordedReports:
         self._wrappers = wrappers
         self._streams = streams
 
-    def on_restore(self, checkpoint_id: int, states: Mapping[str, OperatorSubtaskState]) -> None:
-        """Called once per attempt, before the operators get their state; id -1: nothing is restored."""
+    def on_restore(self, restore: TaskRestore | None) -> None:
+        """Called once per attempt, before the operators get their state; None: nothing is restored."""
+        if restore is None:
+            self._trace.checkpoints.step(-1, CheckpointStep.RESTORE)
+            return
+        checkpoint_id = restore.checkpoint_id
         self._trace.checkpoints.step(checkpoint_id, CheckpointStep.RESTORE)
-        self._record(checkpoint_id, StoredAction.RESTORED, states)
+        for action, contents in (
+            (StoredAction.IN_SNAPSHOT, restore.contents),
+            (StoredAction.IN_RESCALED_SNAPSHOT, restore.rescaled_contents),
+        ):
+            for wrapper in self._wrappers:
+                of_operator = contents.get(wrapper.operator.ctx.operator_id, ())
+                record_contents(self._trace, wrapper.index, checkpoint_id, action, of_operator)
+        self._record(checkpoint_id, StoredAction.RESTORED, restore.states)
 
     def on_acknowledge(
         self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
-    ) -> None:
+    ) -> TaskStateSnapshot:
+        """Returns the snapshot with what its states contain."""
         facts, checkpoint_id = self._trace.checkpoints, meta_data.checkpoint_id
         # Rule 12.3: what a task writes for a checkpoint that has been aborted meanwhile is not kept.
         states = snapshot.subtask_states if self._streams.keeps(checkpoint_id) else {}
-        self._record(checkpoint_id, StoredAction.STORED, states)
+        contents = self._record(checkpoint_id, StoredAction.STORED, states)
         facts.step(checkpoint_id, CheckpointStep.ASYNC_END)
         facts.metrics(
             checkpoint_id,
@@ -171,13 +185,23 @@ class RecordedReports:
             size_of_states(list(states.values()), self._streams),
         )
         facts.step(checkpoint_id, CheckpointStep.ACKNOWLEDGE)
+        described = {name: replace(states[name], contents=found) for name, found in contents.items()}
+        return replace(snapshot, subtask_states={**snapshot.subtask_states, **described})
 
     def on_decline(self, checkpoint_id: int, cause: CheckpointException) -> None:
         reason = CheckpointReason[cause.reason.name]
         self._trace.checkpoints.step(checkpoint_id, CheckpointStep.DECLINE, reason=reason)
 
-    def _record(self, checkpoint_id: int, action: StoredAction, states: Mapping[str, OperatorSubtaskState]) -> None:
+    def _record(
+        self, checkpoint_id: int, action: StoredAction, states: Mapping[str, OperatorSubtaskState]
+    ) -> dict[str, tuple[StoredContent, ...]]:
+        """Returns the contents by operator id."""
+        found = {}
         for wrapper in self._wrappers:
-            state = states.get(wrapper.operator.ctx.operator_id)
+            operator_id = wrapper.operator.ctx.operator_id
+            state = states.get(operator_id)
             if state is not None:
-                record_state(self._trace, wrapper.index, checkpoint_id, action, state, self._streams)
+                found[operator_id] = record_state(
+                    self._trace, wrapper.index, checkpoint_id, action, state, self._streams
+                )
+        return found

@@ -195,7 +195,7 @@ class PublishedGateway:
         self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
     ) -> None:
         if self._recorded is not None:
-            self._recorded.on_acknowledge(meta_data, metrics, snapshot)
+            snapshot = self._recorded.on_acknowledge(meta_data, metrics, snapshot)
         self._send(lambda: self._gateway.report_task_state_snapshots(meta_data, metrics, snapshot))
 
     def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
@@ -315,8 +315,7 @@ class TaskCheckpoints:
     def on_restore(self) -> None:
         """Called once, before the operators are initialized."""
         if self._recorded is not None:
-            restore = self._restore
-            self._recorded.on_restore(*(-1, {}) if restore is None else (restore.checkpoint_id, restore.states))
+            self._recorded.on_restore(self._restore)
 
     def initialize_state(self, place: int) -> None:
         """Restores the state of the operator at this place of the chain."""

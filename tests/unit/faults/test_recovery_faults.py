@@ -11,6 +11,7 @@ from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
+from tests.support.jobs.continued_job import run_job, take_savepoint
 from tests.support.jobs.restarted_job import run_restarted, run_skewed, run_with_transactions
 from tests.support.jobs.unaligned_job import run_unaligned, run_with_obsolete_barrier
 
@@ -23,6 +24,9 @@ CASES = [
     (Fault("notified_before_completion", operator=LAST), {"checkpoint-notifications", "committed-once"}),
     # Timers are state.
     (Fault("state_lost_at_restore", operator=LAST), {"restored-state", "restored-timers"}),
+    (Fault("key_groups_lost_at_restore", operator=LAST), {"restored-state"}),
+    # The position is state, so the source sends its first records again.
+    (Fault("operator_state_lost_at_restore", operator=SOURCE), {"restored-state", "exactly-once"}),
     (Fault("timer_lost_at_restore", operator=LAST), {"restored-state", "restored-timers"}),
     # The position is state.
     (Fault("source_skips_at_restore", operator=SOURCE), {"exactly-once", "restored-state"}),
@@ -116,3 +120,29 @@ def test_fault_of_transactions_breaks_exactly_the_law_of_committables(fault: str
     result = run_with_transactions(recorder, [] if fault is None else [Fault(fault, operator="transfer")])
     assert (result.status, result.restarts) == (JobStatus.FINISHED, 1)
     assert violated(recorder) == (set() if fault is None else {"committed-once"})
+
+
+@pytest.fixture(scope="module")
+def savepoint(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return take_savepoint(MemoryRecorder(Level.FULL), tmp_path_factory.mktemp("savepoints"))
+
+
+OF_ANOTHER_RUN = [
+    (Fault("state_lost_at_restore", operator="counts"), {"restored-state"}),
+    (Fault("key_groups_lost_at_restore", operator="counts"), {"restored-state"}),
+    (Fault("key_groups_lost_at_restore", operator="counts", subtask=0), {"restored-state"}),
+    (Fault("timer_lost_at_restore", operator="counts"), {"restored-state"}),
+    *((Fault("operator_state_lost_at_restore", operator=name, subtask=0), {"restored-state"})
+      for name in ("Source: numbers", "remembers", "ruled", "out: Committer", "transfer")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parallelism", [2, 3, 1])
+@pytest.mark.parametrize(("fault", "laws"), [(None, set()), *OF_ANOTHER_RUN], ids=str)
+def test_fault_at_the_restore_of_a_savepoint_of_another_run_breaks_exactly_its_laws(
+    fault: Fault | None, laws: set[str], parallelism: int, savepoint: str
+) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    result = run_job(recorder, parallelism=parallelism, savepoint=savepoint, faults=[] if fault is None else [fault])
+    assert result.status is JobStatus.FINISHED
+    assert violated(recorder) == laws

@@ -19,14 +19,16 @@ from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.streamrecord.checkpoint_options import SnapshotType
 
 MANIFEST: Final = "manifest.json"
-CHECKPOINT_FORMAT_VERSION: Final = 1
+CHECKPOINT_FORMAT_VERSION: Final = 2
+_READABLE: Final = (1, CHECKPOINT_FORMAT_VERSION)
+"""Version 1 has no table ``stored_state``."""
 CONTENT: Final = "flowsim checkpoint"
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Subtask = Annotated[int, msgspec.Meta(ge=0, lt=UPPER_BOUND_MAX_PARALLELISM)]
 _Parallelism = Annotated[int, msgspec.Meta(ge=1, le=UPPER_BOUND_MAX_PARALLELISM)]
 _Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-TableName = Literal["keyed_state", "timers", "operator_state", "channel_state", "coordinator_state"]
+TableName = Literal["keyed_state", "timers", "operator_state", "channel_state", "coordinator_state", "stored_state"]
 
 
 class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -206,10 +208,10 @@ def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Checkpoin
         kind = msgspec.json.decode(content, type=_Kind)
         if kind.content != CONTENT:
             raise BadInput(f"{path}: not the manifest of a checkpoint: give a folder such as chk-1 or savepoint-1")
-        if kind.format_version != CHECKPOINT_FORMAT_VERSION:
+        if kind.format_version not in _READABLE:
             raise BadInput(
-                f"{path}: written in format {kind.format_version}, but this flowsim reads format "
-                f"{CHECKPOINT_FORMAT_VERSION}: use the flowsim that wrote the checkpoint"
+                f"{path}: written in format {kind.format_version}, but this flowsim reads the formats "
+                f"{' and '.join(map(str, _READABLE))}: use the flowsim that wrote the checkpoint"
             )
         manifest = msgspec.json.decode(content, type=CheckpointManifest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -28,17 +28,31 @@ from flowsim.checkpoints.storage.directory.manifest import (
 from flowsim.checkpoints.storage.directory.table_writer import (
     TableWriter,
     batches,
+    content_batches,
     coordinator_batch,
     table_of,
     write_synced,
 )
-from flowsim.checkpoints.storage.directory.tables import COORDINATOR_STATE, STATE_TABLES, EncodedColumn, readable_state
+from flowsim.checkpoints.storage.directory.tables import (
+    COORDINATOR_STATE,
+    STATE_TABLES,
+    STORED_STATE,
+    EncodedColumn,
+    readable_state,
+)
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.state.redistribution.channel_state_handles import InputChannelStateHandle, ResultSubpartitionStateHandle
-from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState, StateHandle
+from flowsim.state.redistribution.operator_state import (
+    KeyGroupsStateHandle,
+    OperatorSubtaskState,
+    StateHandle,
+    StoredContent,
+)
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
+from flowsim.state.snapshots.stored_contents import content_of
 from flowsim.state.snapshots.stored_streams import OperatorStateStream, StoredStream
+from flowsim.values.encoding import fingerprint
 
 _OURS: Final = re.compile(rf"{re.escape(MANIFEST)}|({'|'.join(STATE_TABLES)})(/part-\d{{5,}}\.parquet)?")
 
@@ -134,6 +148,7 @@ def _write_files(
     if coordinators:
         states = _coordinator_column([of_coordinators[each] for each in coordinators])
         writers[COORDINATOR_STATE.name].append(coordinator_batch(coordinators, states))
+    _write_contents(writers[STORED_STATE.name], metadata.state, streams)
     for writer in writers.values():
         writer.close()
     manifest = CheckpointManifest(
@@ -180,6 +195,18 @@ def _write_streams(
             )
         )
     return found
+
+
+def _write_contents(writer: TableWriter, state: SnapshotState, streams: Mapping[str, StoredStream]) -> None:
+    """Writes what each subtask stored: as it recorded it, or without a recording as its streams are."""
+    for operator_id, operator in sorted(state.operator_states.items()):
+        for subtask, of_subtask in sorted(operator.subtask_states.items()):
+            contents = of_subtask.contents or [
+                StoredContent(part.kind, fingerprint(None, part.state), part.key_group, *content)
+                for part, content in content_of(of_subtask, streams.__getitem__).items()
+            ]
+            for batch in content_batches(operator_id, subtask, contents):
+                writer.append(batch)
 
 
 def _element_states(stream: StoredStream, handle: StateHandle) -> list[str]:

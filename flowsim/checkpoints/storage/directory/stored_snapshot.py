@@ -15,17 +15,18 @@ from flowsim.checkpoints.storage.directory.manifest import (
     read_manifest,
 )
 from flowsim.checkpoints.storage.directory.table_reader import StateRows, TableReader
-from flowsim.checkpoints.storage.directory.tables import STATE_TABLES
+from flowsim.checkpoints.storage.directory.tables import STATE_TABLES, STORED_STATE
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
+from flowsim.facts.kinds import StoredKind
 from flowsim.limits import DEFAULT_LIMITS, Limits
-from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM, KeyGroupRange
 from flowsim.state.redistribution.channel_state_handles import (
     InputChannelInfo,
     InputChannelStateHandle,
     ResultSubpartitionInfo,
     ResultSubpartitionStateHandle,
 )
-from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
+from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState, StoredContent
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle, StateMetaInfo
 from flowsim.state.snapshots.stored_streams import (
     ChannelStateStream,
@@ -41,6 +42,9 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "operator_state": ("value",),
     "channel_state": ("buffer",),
 }
+_KINDS = {int(kind): kind for kind in StoredKind}
+Contents = Mapping[tuple[str, int], tuple[StoredContent, ...]]
+"""By operator id and subtask."""
 
 
 class StoredSnapshot:
@@ -112,25 +116,47 @@ class StoredSnapshot:
         rows = self._readers["coordinator_state"].read(0, len(operator_ids), ("state",))
         return dict(zip(operator_ids, rows.encoded("state"), strict=True))
 
+    def _contents(self) -> Contents:
+        """Returns what each subtask stored; nothing for a snapshot of format 1. Raises BadInput."""
+        count = self.manifest.rows(STORED_STATE.name)
+        if not count:
+            return {}
+        rows = self._readers[STORED_STATE.name].read(0, count, STORED_STATE.column_names)
+        names, indices = rows.names("operator_id")
+        numbers = [rows.numbers(column.name).tolist() for column in STORED_STATE.columns[1:]]
+        found: dict[tuple[str, int], list[StoredContent]] = {}
+        for index, subtask, kind, state, key_group, entries, total in zip(indices, *numbers, strict=True):
+            if kind not in _KINDS or entries < 0 or not -1 <= key_group < UPPER_BOUND_MAX_PARALLELISM:
+                raise rows.damaged(f"it has a state of kind {kind} with {entries} entries in key group {key_group}")
+            content = StoredContent(_KINDS[kind], state, key_group, entries, total)
+            found.setdefault((names[index], subtask), []).append(content)
+        return {place: tuple(contents) for place, contents in found.items()}
+
     def metadata(self, stream_id: Callable[[int], str]) -> CheckpointMetadata:
         """Returns the content without the streams; ``stream_id`` gives the identifier of a stream. Raises BadInput."""
         manifest, state = self.manifest, SnapshotState(coordinator_states=self.coordinator_states())
+        contents = self._contents()
         for operator in manifest.operators:
-            _add(state, operator, stream_id)
+            _add(state, operator, stream_id, contents)
         return CheckpointMetadata(manifest.checkpoint_id, manifest.timestamp_ms, manifest.snapshot_type, state)
 
 
-def _add(state: SnapshotState, operator: StoredOperator, stream_id: Callable[[int], str]) -> None:
+def _add(state: SnapshotState, operator: StoredOperator, stream_id: Callable[[int], str], contents: Contents) -> None:
     if operator.is_finished:
         state.fully_finished_operators.add(operator.operator_id)
     if operator.finished_subtasks:
         state.finished_subtasks[operator.operator_id] = set(operator.finished_subtasks)
     if operator.parallelism is not None and operator.max_parallelism is not None:
-        subtasks = {each.subtask: _subtask_state(each, stream_id) for each in operator.subtasks}
+        subtasks = {
+            each.subtask: _subtask_state(each, stream_id, contents.get((operator.operator_id, each.subtask), ()))
+            for each in operator.subtasks
+        }
         state.put_subtask_states(operator.operator_id, operator.parallelism, operator.max_parallelism, subtasks)
 
 
-def _subtask_state(subtask: StoredSubtask, stream_id: Callable[[int], str]) -> OperatorSubtaskState:
+def _subtask_state(
+    subtask: StoredSubtask, stream_id: Callable[[int], str], contents: tuple[StoredContent, ...]
+) -> OperatorSubtaskState:
     return OperatorSubtaskState(
         managed_operator=tuple(_operator_handle(handle, stream_id) for handle in subtask.managed_operator),
         raw_operator=tuple(_operator_handle(handle, stream_id) for handle in subtask.raw_operator),
@@ -162,6 +188,7 @@ def _subtask_state(subtask: StoredSubtask, stream_id: Callable[[int], str]) -> O
             )
             for handle in subtask.result_subpartitions
         ),
+        contents=contents,
     )
 
 

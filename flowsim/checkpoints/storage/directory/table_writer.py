@@ -13,10 +13,12 @@ import pyarrow.parquet as pq
 
 from flowsim.checkpoints.storage.directory.manifest import StoredPart, part_path
 from flowsim.checkpoints.storage.directory.tables import (
+    ARROW,
     CHANNEL_STATE,
     COORDINATOR_STATE,
     KEYED_STATE,
     OPERATOR_STATE,
+    STORED_STATE,
     TIMERS,
     EncodedColumn,
     StateTable,
@@ -25,6 +27,7 @@ from flowsim.checkpoints.storage.directory.tables import (
     of_names,
     of_numbers,
 )
+from flowsim.state.redistribution.operator_state import StoredContent
 from flowsim.state.snapshots.stored_streams import (
     ChannelStateStream,
     KeyedStateStream,
@@ -104,6 +107,14 @@ def batches(operator_id: str, subtask: int, stream: StoredStream, element_states
 def coordinator_batch(operator_ids: Sequence[str], states: EncodedColumn) -> Batch:
     """Returns the rows of the states of operator coordinators."""
     return _checked([of_names(operator_ids), *states.arrays()], COORDINATOR_STATE), states.size_bytes
+
+
+def content_batches(operator_id: str, subtask: int, contents: Sequence[StoredContent]) -> Iterator[Batch]:
+    """Yields the rows of what a subtask stored."""
+    for some in _pieces(contents):
+        columns = zip(STORED_STATE.columns[2:], zip(*some, strict=True), strict=True)
+        numbers = [of_numbers(values, ARROW[column.code]) for column, values in columns]
+        yield _batch(STORED_STATE, operator_id, subtask, numbers, [])
 
 
 def _pieces(rows: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -22,7 +22,7 @@ from flowsim.values.record_text import record_texts
 
 _RECORD_WITHOUT_TIMESTAMP: Final = b"\x92\xc0"
 _LARGEST_ARRAY: Final = 2**31 - 1
-_ARROW: Final = {
+ARROW: Final = {
     "i": pa.int32(),
     "q": pa.int64(),
     "?": pa.bool_(),
@@ -55,13 +55,17 @@ class StateTable:
     @property
     def schema(self) -> pa.Schema:
         """The columns in the files; none is nullable."""
-        return pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in self.columns])
+        return pa.schema([pa.field(c.name, ARROW[c.code], nullable=False) for c in self.columns])
 
     @property
     def written_schema(self) -> pa.Schema:
         """``schema`` with dictionaries of names, which the files do not have as a type."""
-        kinds = {**_ARROW, "s": pa.dictionary(pa.int32(), pa.string())}
+        kinds = {**ARROW, "s": pa.dictionary(pa.int32(), pa.string())}
         return pa.schema([pa.field(c.name, kinds[c.code], nullable=False) for c in self.columns])
+
+    @property
+    def column_names(self) -> list[str]:
+        return [c.name for c in self.columns]
 
     def names(self, *codes: str) -> list[str]:
         """Returns the names of the columns with these codes."""
@@ -133,8 +137,22 @@ COORDINATOR_STATE: Final = StateTable(
         StateColumn("state_json", "j", "`state` as JSON; hexadecimal text if it is not an encoded value"),
     ),
 )
+STORED_STATE: Final = StateTable(
+    "stored_state",
+    "One row per state of a subtask, of keyed state and timers per key group, as in [table `stored_state` of a "
+    "recording](recording.md): what the run that took the snapshot recorded. A run that restores it records the rows too.",
+    (
+        _OPERATOR,
+        _SUBTASK,
+        StateColumn("kind", "i", "the kind of the state, a number as in a recording"),
+        StateColumn("state", "q", "the fingerprint of its name"),
+        StateColumn("key_group", "i", "the key group, otherwise -1"),
+        StateColumn("entries", "q", "number of cells, timers, elements or map entries"),
+        StateColumn("fingerprint_sum", "q", "sum of their fingerprints; overflows like a Java long"),
+    ),
+)
 STATE_TABLES: Final = {
-    table.name: table for table in (KEYED_STATE, TIMERS, OPERATOR_STATE, CHANNEL_STATE, COORDINATOR_STATE)
+    table.name: table for table in (KEYED_STATE, TIMERS, OPERATOR_STATE, CHANNEL_STATE, COORDINATOR_STATE, STORED_STATE)
 }
 
 

@@ -151,6 +151,7 @@ def test_same_snapshot_gives_the_same_bytes_in_any_order_of_acknowledgements(tmp
         "chk-3/keyed_state/part-00000.parquet",
         "chk-3/manifest.json",
         "chk-3/operator_state/part-00000.parquet",
+        "chk-3/stored_state/part-00000.parquet",
         "chk-3/timers/part-00000.parquet",
     ]
 

@@ -372,7 +372,7 @@ const committables: Maker = ({ task, at }, names, wording) => {
 };
 
 function doneWith(action: number): string {
-  return action === 0 ? "stores" : "restores";
+  return ["stores", "restores"][action] ?? "stored in another run";
 }
 
 const COUNTED: Record<string, string> = { list: "element", map: "entry", window_records: "record" };

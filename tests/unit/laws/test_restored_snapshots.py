@@ -1,0 +1,127 @@
+"""Law restored-state of a job that continues from a snapshot of another run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from flowsim.checkpoints.storage.directory.manifest import CheckpointManifest, read_manifest
+from flowsim.cluster.job_status import JobStatus
+from flowsim.facts.kinds import Level, StoredAction, StoredKind
+from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.simulation import FailTask
+from flowsim.units import NS_PER_MS
+from tests.support.jobs.continued_job import run_job, take_savepoint
+from tests.unit.laws.test_checkpoint_laws import DamagedFacts, Row, add, changed, last_changed
+
+NOT_DESCRIBED = "the snapshot from which the job started does not say what its run stored"
+
+
+@pytest.fixture(scope="module")
+def savepoint(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return take_savepoint(MemoryRecorder(Level.FULL), tmp_path_factory.mktemp("savepoints"))
+
+
+def continued(savepoint: str, **options: object) -> MemoryRecorder:
+    facts = MemoryRecorder(Level.FULL)
+    assert run_job(facts, savepoint=savepoint, **options).status is JobStatus.FINISHED  # type: ignore[arg-type]
+    return facts
+
+
+def violated(outcomes: list[Outcome]) -> set[str]:
+    return {outcome.law for outcome in outcomes if outcome.verdict is Verdict.VIOLATED}
+
+
+def judged(facts: MemoryRecorder) -> Outcome:
+    outcomes = check_all(facts)
+    assert violated(outcomes) == set()
+    return next(each for each in outcomes if each.law == "restored-state")
+
+
+def actions(facts: MemoryRecorder) -> set[StoredAction]:
+    return {StoredAction(row[5]) for row in facts.rows("stored_state")}
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3, 5])
+def test_continued_job_is_compared_with_what_the_other_run_stored(parallelism: int, savepoint: str) -> None:
+    facts = continued(savepoint, parallelism=parallelism)
+    assert judged(facts).rows_examined > 60
+    known = {StoredAction.IN_SNAPSHOT} | ({StoredAction.IN_RESCALED_SNAPSHOT} if parallelism != 2 else set())
+    assert actions(facts) == known | {StoredAction.RESTORED}
+    kinds = {StoredKind(row[6]) for row in facts.rows("stored_state") if row[5] != StoredAction.RESTORED}
+    assert kinds == set(StoredKind)
+
+
+@pytest.mark.parametrize("parallelism", [2, 3])
+@pytest.mark.parametrize("at_ms", [0, 1, 30])
+def test_task_that_fails_after_the_restore_is_compared_again(at_ms: int, parallelism: int, savepoint: str) -> None:
+    failures = (FailTask("counts", at_ns=at_ms * NS_PER_MS),)
+    facts = continued(savepoint, parallelism=parallelism, failures=failures)
+    assert len({facts.attempt(row[1], row[0]) for row in facts.rows("stored_state")}) == 2
+    assert judged(facts).verdict is Verdict.HOLDS
+
+
+def test_state_that_no_operator_restores_is_not_missing(savepoint: str) -> None:
+    facts = continued(savepoint, without=["counts"])
+    assert judged(facts).reason == ""
+    assert StoredKind.EVENT_TIME_TIMERS not in {row[6] for row in facts.rows("stored_state")}
+
+
+def test_snapshot_of_a_run_that_was_not_recorded_says_what_was_stored(tmp_path: Path, savepoint: str) -> None:
+    facts, recorded = continued(take_savepoint(None, tmp_path)), continued(savepoint)
+    assert judged(facts).rows_examined == judged(recorded).rows_examined
+    assert facts.rows("stored_state") == recorded.rows("stored_state")
+
+
+def of_format_1(savepoint: str, directory: Path) -> str:
+    """Copies a snapshot as a flowsim wrote it that did not store what a run recorded."""
+    shutil.copytree(savepoint, directory)
+    shutil.rmtree(directory / "stored_state")
+    manifest = json.loads((directory / "manifest.json").read_bytes())
+    del manifest["tables"]["stored_state"]
+    manifest["format_version"] = 1
+    unsigned = msgspec.convert(manifest, CheckpointManifest)
+    (directory / "manifest.json").write_bytes(unsigned.to_bytes())
+    assert read_manifest(directory).format_version == 1
+    return str(directory)
+
+
+@pytest.mark.parametrize("parallelism", [2, 3])
+def test_snapshot_of_format_1_is_restored_and_the_reason_says_that_it_is_not_judged(
+    parallelism: int, savepoint: str, tmp_path: Path
+) -> None:
+    facts = continued(of_format_1(savepoint, tmp_path / "old"), parallelism=parallelism)
+    outcome = judged(facts)
+    assert (outcome.verdict, outcome.reason) == (Verdict.HOLDS, NOT_DESCRIBED)
+    assert actions(facts) == {StoredAction.RESTORED}
+
+
+def lost(**where: int) -> Callable[[list[Row]], list[Row]]:
+    """Removes the last row with these values."""
+
+    def damage(rows: list[Row]) -> list[Row]:
+        found = [row for row in rows if all(row[name] == value for name, value in where.items())][-1]
+        return [row for row in rows if row is not found]
+
+    return damage
+
+
+@pytest.mark.parametrize("parallelism", [2, 3])
+@pytest.mark.parametrize("kind", StoredKind, ids=lambda kind: kind.name)
+def test_content_that_is_not_restored_violates_the_law(kind: StoredKind, parallelism: int, savepoint: str) -> None:
+    facts = continued(savepoint, parallelism=parallelism)
+    where = {"kind": kind, "action": StoredAction.RESTORED}
+    for damage in (
+        lost(**where),
+        changed(add("entries", 5), **where),
+        last_changed(add("fingerprint_sum", 1), **where),
+        last_changed(add("key_group" if kind < StoredKind.LIST else "state", 1), **where),
+    ):
+        assert violated(check_all(DamagedFacts(facts, "stored_state", damage))) == {"restored-state"}

@@ -27,13 +27,19 @@ _DONE: Final = {
 }
 
 
-def state_changes(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int]) -> dict[StateName, list[Row]]:
-    """The changes of each state of these keys that the state at the moment contains, those before a restart included."""
+def state_changes(
+    facts: RunFacts, task: int, operator: Operator, keys: frozenset[int] | None
+) -> dict[StateName, list[Row]]:
+    """The changes of each state of these keys (None: of all) that the state at the moment contains.
+
+    These include changes before a restart, up to the snapshot that was restored.
+    """
     if not facts.is_full:
         return {}
     rows = facts.rows_of_state("state_changes", task)
     found: dict[StateName, list[Row]] = {}
-    for row in rows.where((rows["operator"] == operator.operator) & np.isin(rows["key"], sorted(keys))):
+    mask = rows["operator"] == operator.operator
+    for row in rows.where(mask if keys is None else mask & np.isin(rows["key"], sorted(keys))):
         name = row["state"], row["key"], row["window_start"], row["window_end"]
         found.setdefault(name, []).append(row)
     return found
@@ -68,6 +74,12 @@ def state_cause(facts: RunFacts, rows: list[Row]) -> Cause:
     else:
         text = f"{name} {_contains(facts, last)}: {_how(facts, last)}."
     return Cause(text + _restored(facts, last), _rules(last), place_of(last))
+
+
+def change_cause(facts: RunFacts, row: Row) -> Cause:
+    """One change of a state, in one sentence."""
+    value = facts.names.value(row["fingerprint"]) if row["fingerprint"] else ""
+    return Cause(f"{sentence(_how(facts, row))}{value and f': {value}'}.", _rules(row), place_of(row))
 
 
 def _contains(facts: RunFacts, row: Row) -> str:

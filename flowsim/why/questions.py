@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.why.about import About
 from flowsim.why.answer import WhyAnswer
+from flowsim.why.firings.question import why_fired
 from flowsim.why.late import why_late
 from flowsim.why.no_output import why_no_output
 from flowsim.why.order import why_order
 from flowsim.why.records import Records
 from flowsim.why.run_facts import RunFacts
+from flowsim.why.state_question import asked_states, why_state
+from flowsim.why.timers.deleted import why_deleted
+from flowsim.why.timers.ignored import why_ignored
 from flowsim.why.timers.lives import lives_of, timer_operators
 from flowsim.why.timers.question import why_timer
 from flowsim.why.waiting import task_named, why_waiting
@@ -60,6 +65,22 @@ def _timer(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_timer(facts, asked.about, asked.tasks)
 
 
+def _fired(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_fired(facts, asked.about, asked.tasks)
+
+
+def _state(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_state(facts, asked.about, asked.tasks)
+
+
+def _deleted(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_deleted(facts, asked.about, asked.tasks)
+
+
+def _ignored(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_ignored(facts, asked.about, asked.tasks)
+
+
 def _late_example(facts: RunFacts) -> Sequence[str]:
     row = facts.all_rows("late_drop").first()
     value = "" if row is None else facts.names.value(row["fingerprint"])
@@ -79,6 +100,25 @@ def _waiting_example(facts: RunFacts) -> Sequence[str]:
     return [facts.task(task.task) for task in facts.graph.tasks.values() if task.inputs][:1]
 
 
+def _fired_example(facts: RunFacts) -> Sequence[str]:
+    row = facts.all_rows("window_fire").first()
+    if row is None:
+        return _timer_example(facts) if facts.is_full else []
+    key = facts.names.key(row["key"]).strip('"')
+    return [f"[{row['window_start']}, {row['window_end']})", *filter(None, [key])]
+
+
+def _state_example(facts: RunFacts) -> Sequence[str]:
+    found = asked_states(facts, About(), "", None)
+    if not found:
+        return []
+    row = found[0][0]
+    name, kind = facts.names.state(row["task"], row["operator"], row["state"])
+    key = facts.names.key(row["key"]).strip('"')
+    operator = facts.names.operator(row["task"], row["operator"])
+    return [operator, *([] if kind.startswith("window") else [name]), *filter(None, [key])]
+
+
 def _timer_example(facts: RunFacts) -> Sequence[str]:
     for task, operator in timer_operators(facts) if facts.is_full else ():
         for life in lives_of(facts, task, operator):
@@ -87,6 +127,33 @@ def _timer_example(facts: RunFacts) -> Sequence[str]:
     return []
 
 
+_DELETED: Final = Question(
+    "deleted",
+    "why a timer was deleted, or a window was cleaned up or merged",
+    "[OPERATOR] [WINDOW] [KEY] [@MS]",
+    0,
+    4,
+    _deleted,
+    _timer_example,
+)
+_IGNORED: Final = Question(
+    "ignored",
+    "why a timer had no effect: at the end, behind the watermark, of a merged or empty window",
+    "[OPERATOR] [WINDOW] [KEY] [@MS]",
+    0,
+    4,
+    _ignored,
+    _timer_example,
+)
+_FIRED: Final = Question(
+    "fired",
+    "why a window or a timer fired, and why more than once",
+    "[OPERATOR] [WINDOW] [KEY] [@MS]",
+    0,
+    4,
+    _fired,
+    _fired_example,
+)
 _LATE: Final = Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late, _late_example)
 _NO_OUTPUT: Final = Question(
     "no-output",
@@ -109,6 +176,15 @@ _WAITING: Final = Question(
     _waiting,
     _waiting_example,
 )
+_STATE: Final = Question(
+    "state",
+    "why the state of a key has its value, or is empty",
+    "[OPERATOR] [STATE] [WINDOW] [KEY]",
+    0,
+    4,
+    _state,
+    _state_example,
+)
 _TIMER: Final = Question(
     "timer",
     "why a timer is there, has fired, was deleted or was dropped",
@@ -118,7 +194,10 @@ _TIMER: Final = Question(
     _timer,
     _timer_example,
 )
-QUESTIONS: Final = {question.name: question for question in (_LATE, _NO_OUTPUT, _ORDER, _TIMER, _WAITING)}
+QUESTIONS: Final = {
+    question.name: question
+    for question in (_DELETED, _FIRED, _IGNORED, _LATE, _NO_OUTPUT, _ORDER, _STATE, _TIMER, _WAITING)
+}
 
 
 def answer(facts: RunFacts, question: str, asked: Asked) -> WhyAnswer:

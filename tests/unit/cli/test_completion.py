@@ -42,7 +42,10 @@ def test_bash_completes_names_of_commands() -> None:
         ("flowsim learn 06", ["06_lateness"]),
         ("flowsim laws chan", [law for law in LAW_IDS if law.startswith("chan")]),
         ("flowsim validate out --law chan", [law for law in LAW_IDS if law.startswith("chan")]),
-        ("flowsim why out ", ["late", "no-output", "order", "timer", "waiting"]),
+        (
+            "flowsim why out ",
+            ["deleted", "fired", "ignored", "late", "no-output", "order", "state", "timer", "waiting"],
+        ),
         ("flowsim rules 8.2", ["8.2", "8.20", "8.21", "8.22", "8.23", "8.24"]),
         ("flowsim rules 8.B", ["8.B"]),
         ("flowsim scenarios 11", ["11a_silent_partition", "11b_silent_partition_idle"]),

@@ -59,6 +59,20 @@ PARTS = {
     "14_timer_storm timer 7": [
         "Event-time timer 60,000 ms of key 7 at silent (1/1) fired at", "other event-time timers fired between",
     ],
+    "12_three_lateness_settings fired '[0, 10)'": [
+        "fired 2 times (0.009000 ms, 0.011000 ms) at forgiving", "within the allowed lateness of 5 ms", "[10.12, 10.17]",
+    ],
+    "42b_late_after_unaligned_restore fired": [
+        "Attempt 1 restored checkpoint 1", "so the record was not late and opened the window again", "[9.16, 10.9]",
+    ],
+    "13_sessions_merge deleted '[0, 10)' ann": ["was merged into window [0, 24)", 'Record ["ann","item"]', "10.26"],
+    "13_sessions_merge deleted ann @9": ["was deleted at", "so its timers were deleted", "[10.26, 10.27]"],
+    "19_processing_time_windows_vanish --set settings.record=full ignored": [
+        "was dropped when its operator ended", "processing-time timers that have not fired are dropped", "[3.27, 4.12]",
+    ],
+    "12_three_lateness_settings --set settings.record_state=true state forgiving '[10, 20)'": [
+        "are empty: the callback of event-time timer 24 ms", "[10.13, 10.16]",
+    ],
     "20_few_keys no-output 'counts (7/8)'": ["it owns the key groups 96 to 111 of 128", "1.19"],
     "21_ends_while_idle no-output quiet_out": ["An idle output drops watermarks", "5.8"],
     "16_two_watermarks no-output '[10, 20)' --at 55ms": ["Channel #1 from Source: payments (1/1) holds it back", "8.16"],

@@ -1,0 +1,103 @@
+"""The firings of each window of a key and of each timer, over all attempts of their task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flowsim.facts.kinds import WindowResult
+from flowsim.laws.job_graph import Operator
+from flowsim.laws.windows.plan import last_of, parts_of
+from flowsim.why.about import About, keys_of
+from flowsim.why.event_time.windows import Window
+from flowsim.why.run_facts import Row, Rows, RunFacts
+from flowsim.why.timers.lives import Fate, TimerLife, lives_of, timer_operators
+
+TriggerPart = tuple[str, Mapping[str, object]]
+"""The kind of a trigger, and its parameters."""
+
+
+@dataclass(slots=True)
+class WindowFirings:
+    """The firings of one window of a key; ``fires``: rows of ``window_fire`` with the attempt that recorded them."""
+
+    task: int
+    operator: Operator
+    key: int
+    window: Window
+    fires: list[tuple[int, Row]] = field(default_factory=list)
+
+    @property
+    def last_ms(self) -> int:
+        return last_of(*self.window)
+
+
+@dataclass(slots=True)
+class TimerFirings:
+    """The firings of one timer of a function; each life ended with one."""
+
+    lives: list[TimerLife]
+
+    @property
+    def fires(self) -> list[TimerLife]:
+        return self.lives
+
+
+def window_tasks(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[tuple[int, Operator]]:
+    """The window operators that a question is about, in each task."""
+    vertices = {one.operator.vertex for one in about.operators}
+    return [
+        (task, operator)
+        for task in facts.graph.tasks
+        for operator in facts.operators_of(task)
+        if operator.kind == "window"
+        and (tasks is None or task in tasks)
+        and (not vertices or operator.vertex in vertices)
+    ]
+
+
+def window_firings(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[WindowFirings]:
+    """The windows that fired and that a question is about, in the order of their first firings."""
+    keys = keys_of(facts, about.key)
+    found: dict[tuple[int, ...], WindowFirings] = {}
+    for task, operator in window_tasks(facts, about, tasks):
+        for attempt, rows in enumerate(facts.rows_of_attempts("window_fire", task)):
+            for row in fires_of(rows.equal(operator=operator.operator)):
+                window = row["window_start"], row["window_end"]
+                if about.window in (None, window) and (keys is None or row["key"] in keys):
+                    name = task, operator.operator, row["key"], *window
+                    one = found.setdefault(name, WindowFirings(task, operator, row["key"], window))
+                    one.fires.append((attempt, row))
+    return list(found.values())
+
+
+def fires_of(rows: Rows) -> Rows:
+    """The rows of ``window_fire`` that are firings; a purge without firing is none."""
+    return rows.where(rows["result"] != WindowResult.PURGE)
+
+
+def timer_firings(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[TimerFirings]:
+    """The timers of functions that fired and that a question is about; windows have firings of their own."""
+    keys = keys_of(facts, about.key)
+    vertices = {one.operator.vertex for one in about.operators}
+    found: dict[tuple[int, ...], list[TimerLife]] = {}
+    for task, operator in timer_operators(facts, tasks) if facts.is_full else ():
+        if operator.kind == "window" or (vertices and operator.vertex not in vertices):
+            continue
+        for life in lives_of(facts, task, operator, keys):
+            is_asked = about.window in (None, life.window) and about.timestamp in (None, life.timestamp)
+            if is_asked and life.fate(facts) is Fate.FIRED:
+                found.setdefault((task, operator.operator, *life.name), []).append(life)
+    return [TimerFirings(lives) for lives in found.values()]
+
+
+def trigger_parts(trigger: object) -> list[TriggerPart]:
+    """The triggers inside a trigger, each with its parameters; purging ones are left out, time-outs are not."""
+    if not isinstance(trigger, Mapping):
+        return []
+    kind, inner = str(trigger.get("kind", "")), trigger.get("of")
+    if kind == "any_of":
+        return [part for each in parts_of(trigger) for part in trigger_parts(each)]
+    if not isinstance(inner, Mapping):
+        return [(kind, trigger)]
+    return [*([(kind, trigger)] if kind == "timeout" else []), *trigger_parts(inner)]

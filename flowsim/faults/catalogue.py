@@ -107,6 +107,12 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         ),
         FaultKind("timer_lost", Component.OPERATOR, "the queue loses the first timer", "timers"),
         FaultKind(
+            "processing_time_timer_lost",
+            Component.OPERATOR,
+            "the first system timer for processing-time timers never fires",
+            "timers",
+        ),
+        FaultKind(
             "timer_under_wrong_key",
             Component.OPERATOR,
             "a timer fires under the key of the previous record or timer",

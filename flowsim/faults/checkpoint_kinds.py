@@ -36,6 +36,12 @@ CHECKPOINT_FAULTS: Final = (
         "restored-timers",
     ),
     FaultKind(
+        "timers_not_armed_at_restore",
+        Component.OPERATOR,
+        "a restored operator registers no system timer for its processing-time timers",
+        "restored-timers",
+    ),
+    FaultKind(
         "source_skips_at_restore",
         Component.CHECKPOINTS,
         "a restored source begins one record after its position",
@@ -130,6 +136,7 @@ _OF_RESTORES: Final = frozenset(
         "key_groups_lost_at_restore",
         "operator_state_lost_at_restore",
         "timer_lost_at_restore",
+        "timers_not_armed_at_restore",
         "source_skips_at_restore",
         "transaction_not_recovered",
         "new_data_before_restored",

@@ -8,7 +8,14 @@ from flowsim.connectors.sinks.committer_operators import CommitterOperator
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.async_wait import faulty_async_operator
 from flowsim.faults.recovery import HastyCommitterOperator
-from flowsim.faults.timers import DuplicatingTimerQueue, EarlyTimeServiceManager, LosingTimerQueue, StaleKeyContext
+from flowsim.faults.timers import (
+    DuplicatingTimerQueue,
+    EarlyTimeServiceManager,
+    ForgetfulProcessingTime,
+    LosingTimerQueue,
+    StaleKeyContext,
+    UnarmedTimeServiceManager,
+)
 from flowsim.faults.transactions import FAULTY_TRANSACTIONS
 from flowsim.faults.watermarks import ActiveHidingOutput, early_strategy
 from flowsim.faults.windows import faulty_interval_join, faulty_window_operator
@@ -79,7 +86,11 @@ class FaultyOperatorComponents(OperatorComponents):
             create_queue = DuplicatingTimerQueue
         if "timer_under_wrong_key" in self._faults:
             key_context = StaleKeyContext(key_context)
+        if "processing_time_timer_lost" in self._faults:
+            processing_time = ForgetfulProcessingTime(processing_time)
         create = EarlyTimeServiceManager if "timer_fires_early" in self._faults else InternalTimeServiceManager
+        if "timers_not_armed_at_restore" in self._faults:
+            create = UnarmedTimeServiceManager
         return create(
             key_context, processing_time, operator_index, trace, key_facts, key_groups, cancellation, create_queue
         )

@@ -11,7 +11,7 @@ from flowsim.timers.internal_time_service_manager import CreateQueue, InternalTi
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import CancellationContext, InternalTimerService, KeyContext
 from flowsim.timers.key_groups import KeyGroups
-from flowsim.timers.processing_time_service import ProcessingTimeService
+from flowsim.timers.processing_time_service import ProcessingTimeCallback, ProcessingTimeService, TimerHandle
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import MAX_WATERMARK
 
@@ -49,6 +49,42 @@ class LosingTimerQueue(HeapPriorityQueueSet):
             self._has_lost = True
             return False
         return super().add(timer)
+
+
+class ForgetfulProcessingTime:
+    """A processing time that forgets the first system timer."""
+
+    __slots__ = ("_has_forgotten", "_processing_time")
+
+    def __init__(self, processing_time: ProcessingTimeService) -> None:
+        self._processing_time = processing_time
+        self._has_forgotten = False
+
+    def current_processing_time_ms(self) -> int:
+        return self._processing_time.current_processing_time_ms()
+
+    def register_timer(
+        self, timestamp_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool] | None = None
+    ) -> TimerHandle:
+        handle = self._processing_time.register_timer(timestamp_ms, callback, daemon_while_not=daemon_while_not)
+        if not self._has_forgotten:
+            self._has_forgotten = True
+            handle.cancel()
+        return handle
+
+    def schedule_with_fixed_delay(
+        self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
+    ) -> None:
+        self._processing_time.schedule_with_fixed_delay(delay_ms, callback, daemon_while_not=daemon_while_not)
+
+
+class UnarmedTimeServiceManager(InternalTimeServiceManager):
+    """A manager that registers no system timers for restored timers (FLINK-4651)."""
+
+    __slots__ = ()
+
+    def start(self) -> None:
+        """Does nothing."""
 
 
 class StaleKeyContext:

@@ -11,7 +11,7 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Slice
-from flowsim.laws.timers.timers import keyed_vertices, needs_keyed_edges
+from flowsim.laws.timers.timers import READS, KeyedTask, Restored, keyed_task, keyed_vertices, needs_keyed_edges
 from flowsim.units import MAX_WATERMARK
 
 ID: Final = "restored-timers"
@@ -19,7 +19,7 @@ _REGISTER: Final = int(TimerAction.REGISTER)
 _EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
 _FINISH: Final = int(LifeEvent.FINISH)
 _TIMER: Final = ("operator", "service", "domain", "timestamp", "key", "window_start", "window_end")
-Timer = tuple[int, ...]
+Timer = Restored
 """As ``_TIMER``."""
 
 
@@ -39,10 +39,17 @@ class TimersOfTask:
         """With the sequence numbers of their registrations."""
         self._snapshots: dict[int, dict[Timer, int]] = {}
         self._is_finished = False
+        self._keys: list[Slice] = []
+        """The descriptions of keys, which a task records once for all attempts."""
+        self._replay: KeyedTask | None = None
+        """The conditions of law timers in an attempt that started with the timers of a snapshot."""
+        self._replayed = Findings()
 
     def feed(self, facts: Slice) -> None:
         if facts.attempt != self._attempt:
             self._begin(facts.attempt)
+        if facts.has("keys"):
+            self._keys.append(Slice(facts.task, {"keys": facts.of("keys")}))
         for seq, table, row in facts.merged(
             ("timers", ("action", *_TIMER)),
             ("checkpoint_steps", ("step", "checkpoint")),
@@ -57,20 +64,35 @@ class TimersOfTask:
                     self._is_finished = True
             elif row[0] == SYNC_START and row[1] in self._wanted and self._is_known:
                 self._snapshots[row[1]] = dict(self._waiting)
+        if self._replay is not None:
+            self._replay.feed(facts)
 
     def _begin(self, attempt: int) -> None:
+        self._end_replay(whole=False)
         self._attempt = attempt
         checkpoint = self._graph.history.restored(self._task, attempt)
         self._is_known = checkpoint == NO_CHECKPOINT or checkpoint in self._snapshots
         self._waiting = dict(self._snapshots.get(checkpoint, {}))
         self._is_finished = False
+        if checkpoint in self._snapshots and self._is_keyed:
+            self._replay = keyed_task(self._graph, self._graph.tasks[self._task], self._replayed)
+            for keys in self._keys:
+                self._replay.feed(keys)
+            self._replay.restore(self._waiting)
+
+    def _end_replay(self, whole: bool) -> None:
+        if self._replay is not None:
+            self._replay.end(whole)
+            self._replayed.examined = 0  # The same rows as before.
+            self._found.add(self._replayed)
+            self._replayed = Findings()
 
     def _step(self, seq: int, action: int, timer: Timer) -> None:
         if action == _REGISTER:
-            if timer in self._waiting:
+            if timer in self._waiting and self._replay is None:
                 self._broken("a timer is registered, but it waits already", seq, action, timer)
             self._waiting[timer] = seq
-        elif self._waiting.pop(timer, None) is None and self._is_known:
+        elif self._waiting.pop(timer, None) is None and self._is_known and self._replay is None:
             self._broken("a timer that does not wait is fired or deleted", seq, action, timer)
 
     def _broken(self, what: str, seq: int, action: int, timer: Timer) -> None:
@@ -81,11 +103,14 @@ class TimersOfTask:
 
     def end(self, whole: bool) -> None:
         """After a drained end of input no timer of event time is left."""
+        replay = self._replay
+        self._end_replay(whole)
         if not whole or not self._is_finished or not self._attempt:
             return
-        for timer, seq in self._waiting.items():
+        left = self._waiting if replay is None else replay.waiting(_EVENT_TIME)
+        for timer in left:
             if timer[2] == _EVENT_TIME and timer[3] < MAX_WATERMARK:
-                self._broken("a timer did not fire after the restore", seq, _REGISTER, timer)
+                self._broken("a timer did not fire after the restore", self._waiting.get(timer, -1), _REGISTER, timer)
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TimersOfTask | None:
@@ -103,14 +128,11 @@ def _applies(graph: JobGraph) -> str:
 LAWS: Final = (
     Law(
         ID,
-        "The timers that wait in a snapshot wait again after a restore. Each fires once: none is lost, none fires twice.",
-        ("9.1", "9.4", "12.120"),
+        "The timers that wait in a snapshot wait again after a restore. Each fires once, in time and in order: none is lost, "
+        "none fires twice.",
+        ("9.1", "9.4", "9.10", "9.15", "9.16", "12.120"),
         Level.FULL,
-        {
-            "timers": ("action", *_TIMER),
-            "checkpoint_steps": ("step", "checkpoint"),
-            "lifecycle": ("event",),
-        },
+        {**READS, "checkpoint_steps": ("step", "checkpoint")},
         _make,
         _applies,
         attempts=Attempts.ALL,
@@ -123,6 +145,9 @@ LAWS: Final = (
   checkpoint, without one with none; they are not known if the snapshot is of another run, or of an attempt whose timers
   were not known.
 - A row is a violation when it is a REGISTER of a timer that waits, or a DELETE or FIRE of a timer that does not wait.
+- In an attempt of a task with a keyed input that began with the timers of a cut, all conditions of law timers are those of
+  this law: its timers of both time domains fire in time, in order and under their keys, and no due timer is left. Its
+  watermarks begin at `MIN` (rule 9.16), and the timers of the cut count as registered before its first row.
 - In a whole run, 1 for each timer of event time below MAX_WATERMARK that waits at the end of a restored task with a
   FINISH row in `lifecycle`.
 """,

@@ -13,7 +13,8 @@ from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.paths import FREE, INPUTS
 from flowsim.laws.law import Findings
 from flowsim.laws.slices import Mask, Row, Rows
-from flowsim.laws.timers.waiting import Waiting
+from flowsim.laws.timers.free_moments import FreeMoments
+from flowsim.laws.timers.waiting import Due, Name, Waiting
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
 
 COLUMNS: Final = (
@@ -41,11 +42,17 @@ class Service:
     the head of its chain. ``spread``: whether the timers of one watermark fire in several actions (rule 9.18).
     """
 
-    __slots__ = ("_event_time", "_found", "_is_head", "_origin", "_place", "_processing_time", "_received", "_spread",
-                 "_watermark")  # fmt: skip
+    __slots__ = ("_event_time", "_found", "_is_head", "_is_quiesced", "_moments", "_origin", "_place", "_processing_time",
+                 "_received", "_removed", "_spread", "_watermark")  # fmt: skip
 
-    def __init__(self, place: Sequence[int], origin: int, is_head: bool, spread: bool, found: Findings) -> None:
+    def __init__(
+        self, place: Sequence[int], origin: int, is_head: bool, spread: bool, moments: FreeMoments, found: Findings
+    ) -> None:
         """``place``: as ``PLACE``."""
+        self._moments = moments
+        self._is_quiesced = False
+        self._removed = -1
+        """The last row that removed a processing-time timer."""
         self._place = dict(zip(PLACE, place, strict=True))
         self._origin = origin
         self._is_head = is_head
@@ -56,6 +63,13 @@ class Service:
         self._watermark = NO_TIMESTAMP
         self._received = -1
         """Sequence number of the fact with the watermark."""
+
+    def restore(self, domain: int, timestamp: int, name: Name) -> None:
+        """Adds a timer of the snapshot from which the attempt starts."""
+        if domain == _EVENT_TIME:
+            self._event_time.register(timestamp, name, -1)
+        else:
+            self._processing_time.register(timestamp, name, -1)
 
     def feed(self, timers: Rows | None, mask: Mask | None, steps: Sequence[Step]) -> None:
         """Processes the selected rows of ``timers`` and the watermarks of all origins of one slice."""
@@ -82,18 +96,44 @@ class Service:
             self._due(watermark, _NEVER)
 
     def _due(self, watermark: int, before: int) -> None:
-        for timestamp, (key, start, end), seq in self._event_time.take_due(watermark, before):
+        self._left(self._event_time.take_due(watermark, before), watermark=watermark)
+
+    def _left(self, due: Iterable[Due], **reached: int) -> None:
+        for timestamp, (key, start, end), seq in due:
             self._found.broken(
                 "a due timer did not fire", (self._place["task"], seq), **self._place, seq=seq, timestamp=timestamp, key=key,
-                window_start=start, window_end=end, watermark=watermark,
+                window_start=start, window_end=end, **reached,
             )  # fmt: skip
+
+    def pass_moments(self, seq: int) -> None:
+        """Processing-time timers that were due before a row have fired, as the task was free to run their mail."""
+        earliest = self._processing_time.earliest()
+        if earliest is None or self._is_quiesced:
+            return
+        waited, due_ms = self._moments.waited.before(seq)
+        if earliest <= due_ms:
+            self._left(self._processing_time.take_due(due_ms, waited), due_ms=due_ms)
+        # Each timer has to wait for those before it (rule 9.9).
+        worked, due_ms = self._moments.worked.before(seq)
+        if earliest <= due_ms and worked > self._removed:
+            self._left(self._processing_time.take_due(due_ms, worked), due_ms=due_ms)
+
+    def quiesce(self, seq: int) -> None:
+        """From this row on no processing-time timer fires (rules 3.27, 4.20)."""
+        self.pass_moments(seq)
+        self._is_quiesced = True
 
     def _replay(self, rows: Iterable[Row]) -> None:
         received, spread, is_free = self._watermark, self._spread, self._origin == FREE
         event_time, processing_time = self._event_time, self._processing_time
         for row in rows:
             seq, _, action, domain, timestamp, key, start, end, watermark = row
-            waiting = event_time if domain == _EVENT_TIME else processing_time
+            if domain == _EVENT_TIME:
+                waiting = event_time
+            else:
+                waiting = processing_time
+                self.pass_moments(seq)
+                self._removed = self._removed if action == _REGISTER else seq
             if action == _REGISTER:
                 if not waiting.register(timestamp, (key, start, end), seq):
                     self._broken("a timer is registered while an equal timer is registered", row)
@@ -130,3 +170,7 @@ class Service:
     def end(self) -> None:
         """The end of a whole run."""
         self._due(self._watermark, self._received)
+
+    def waiting(self, domain: int) -> list[tuple[int, Name]]:
+        """The timers of a time domain that wait: their times, keys and windows."""
+        return self._event_time.all() if domain == _EVENT_TIME else self._processing_time.all()

@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from operator import itemgetter
 from typing import Final
 
-import numpy as np
-
-from flowsim.facts.kinds import Level, LifeEvent
+from flowsim.facts.kinds import ElementKind, Level, LifeEvent
+from flowsim.laws.channels.end_elements import received_ends
 from flowsim.laws.event_time.marks import arrived_event_time, generated_event_time, sent_event_time, watermarks
 from flowsim.laws.event_time.origins import CombinedInputs
 from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Mask, Rows, Slice
+from flowsim.laws.timers.free_moments import ACTIONS, QUIESCED, STOPPED, FreeMoments
 from flowsim.laws.timers.keys import DESCRIPTION, OwnKeys
 from flowsim.laws.timers.service import COLUMNS, FORWARDED, PLACE, Service, Step
 
 ID: Final = "timers"
 _FINISHED: Final = int(LifeEvent.FINISHED)
+_END_WITHOUT_DRAIN: Final = (int(ElementKind.END_OF_DATA), 0)
+"""Kind and timestamp. The operators do not finish, and no processing-time timer fires (rules 3.27, 4.20)."""
+READS: Final = {
+    "timers": (*COLUMNS[1:], *PLACE[1:], "key_hash"),
+    "keys": DESCRIPTION,
+    "task_watermark": ("input", "kind", "timestamp"),
+    "generated_watermark": ("operator", "split", "kind", "timestamp"),
+    "sent": ("channel", "kind", "timestamp"),
+    "received": ("channel", "position", "kind", "timestamp"),
+    "lifecycle": ("operator", "event"),
+    "actions": ACTIONS,
+}
+Restored = tuple[int, int, int, int, int, int, int]
+"""A timer: operator, service, domain, timestamp, key and window."""
 
 
 class KeyedTask:
-    """Replays the timers of one task together with the watermarks of its operators."""
+    """Replays the timers of one attempt of a task together with the watermarks of its operators."""
 
-    __slots__ = ("_first", "_found", "_inputs", "_keys", "_last", "_paths", "_services", "_task")
+    __slots__ = (
+        "_first", "_found", "_inputs", "_keys", "_last", "_moments", "_paths", "_services", "_task",
+    )  # fmt: skip
 
     def __init__(self, task: Task, paths: EventTimePaths, first: Collection[int], found: Findings) -> None:
         """``first``: one channel of each edge with the combined event time of the task's inputs."""
@@ -39,13 +55,20 @@ class KeyedTask:
         """By operator and number."""
         self._last: dict[int, Step] = {}
         """The last watermark of each origin."""
+        self._moments = FreeMoments()
+
+    def restore(self, timers: Iterable[Restored]) -> None:
+        """Adds the timers of the snapshot from which the attempt starts; call before the first slice."""
+        for operator, number, domain, timestamp, key, start, end in timers:
+            if (operator, number) not in self._services:
+                self._services[operator, number] = self._service(operator, number)
+            self._services[operator, number].restore(domain, timestamp, (key, start, end))
 
     def feed(self, facts: Slice) -> None:
         if facts.has("keys"):
             self._keys.describe(facts.of("keys"))
-        lives = facts.of("lifecycle")
-        if len(lives):
-            self._found.examined += int(np.count_nonzero(lives.column("event") == _FINISHED))
+        self._moments.feed(facts)
+        lives = facts.of("lifecycle").tuples(("seq", "operator", "event"))
         steps = self._steps(facts)
         timers = facts.of("timers")
         masks: dict[tuple[int, int], Mask | None] = {}
@@ -60,6 +83,19 @@ class KeyedTask:
                 service.feed(timers if place in masks else None, masks.get(place), steps)
         for step in steps:
             self._last[step[1]] = step
+        self._found.examined += sum(event == _FINISHED for _, _, event in lives)
+        ends = [(seq, operator) for seq, operator, event in lives if event in QUIESCED or event in STOPPED]
+        without_drain = [mark for mark in facts.once(received_ends) if mark[3:] == _END_WITHOUT_DRAIN]
+        for seq, operator in sorted([*ends, *((mark[0], -1) for mark in without_drain)]):
+            self._quiesce(seq, operator)
+        for service in self._services.values():
+            service.pass_moments(2**63 - 1)
+
+    def _quiesce(self, seq: int, operator: int) -> None:
+        """``operator``: -1 for all."""
+        for (of, _), service in self._services.items():
+            if operator in (of, -1):
+                service.quiesce(seq)
 
     def _steps(self, facts: Slice) -> list[Step]:
         """The watermarks of a slice, in order."""
@@ -93,7 +129,7 @@ class KeyedTask:
             origin = FREE
         is_head = described is not None and described.input_operator < 0
         spread = described is not None and paths.holds_back(vertex)
-        service = Service((self._task.task, operator, number), origin, is_head, spread, self._found)
+        service = Service((self._task.task, operator, number), origin, is_head, spread, self._moments, self._found)
         if origin in self._last:
             service.take(self._last[origin])
         return service
@@ -102,6 +138,14 @@ class KeyedTask:
         self._keys.end()
         for service in self._services.values() if whole else ():
             service.end()
+
+    def waiting(self, domain: int) -> list[Restored]:
+        """The timers of a time domain that wait at the end."""
+        return [
+            (*place, domain, timestamp, *name)
+            for place, service in self._services.items()
+            for timestamp, name in service.waiting(domain)
+        ]
 
 
 def _by_service(timers: Rows) -> dict[tuple[int, int], Mask | None]:
@@ -146,10 +190,12 @@ def _first_channels(graph: JobGraph) -> dict[int, list[int]]:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> KeyedTask | OtherTask:
-    if task.vertex not in graph.once(keyed_vertices):
-        return OtherTask(found[ID])
-    first = graph.once(_first_channels).get(task.task, ())
-    return KeyedTask(task, graph.once(EventTimePaths), first, found[ID])
+    return keyed_task(graph, task, found[ID]) if task.vertex in graph.once(keyed_vertices) else OtherTask(found[ID])
+
+
+def keyed_task(graph: JobGraph, task: Task, found: Findings) -> KeyedTask:
+    """A machine for one attempt of a task with a keyed input."""
+    return KeyedTask(task, graph.once(EventTimePaths), graph.once(_first_channels).get(task.task, ()), found)
 
 
 def needs_keyed_edges(graph: JobGraph) -> str:
@@ -175,6 +221,19 @@ _COUNTS: Final = """\
   - FIRE of event time: its timestamp is above the watermark of the operator (rule 9.4);
   - FIRE of processing time: the milliseconds of `time_ns` are not above its timestamp (rule 9.10);
   - its column `watermark` is not the watermark of the operator (operator that spreads: is above it).
+- *Overdue timers*: a processing-time timer with timestamp t (ms) is *due before* a time if this time is at least t + 2 ms.
+  (Its system timer fires 1 ms after it, counted from a time inside a millisecond, rule 9.10.) A row of `actions` is at
+  *loop level* if no action is open: as many END rows as BEGIN rows are before it. 1 for each processing-time timer that
+  waits, was registered before one of these rows, and was due before it; afterwards it no longer counts as waiting.
+  - A RESUME of kind MAIL at loop level with a higher `time_ns` than the row of kind MAIL at loop level before it. A loop
+    that waits has run every mail, so the timer was due before the wait or ended it.
+  - A BEGIN of kind DEFAULT_ACTION after which at least 7 more follow, if no processing-time timer of the service fired or
+    was deleted from it to the last of these 7. (A mail waits for 2 default actions at most, and the mail of a deleted
+    timer may be before it, rules 3.2, 9.9, 9.11.)
+
+  It does not apply after the first of these rows: FINISH or CLOSE of the operator; STOP_NO_DRAIN, CANCELING, CANCELED or
+  FAILED of the task; END_OF_DATA without drain in `received` (rules 3.27, 4.20, 9.14). It does not apply to rows of
+  `actions` with a `time_ns` above 10^18: they are of the real clock, where events may come late.
 - Keys: a row of `timers` is also a violation when
   - `keys` has no row for its (task, key), or a row with another `key_hash`;
   - this `key_hash` is not the Java hash of the key;
@@ -192,17 +251,10 @@ LAWS: Final = (
     Law(
         ID,
         "A timer fires once, not before its time, in the order of times and under its key. All due timers "
-        "fire before the watermark is passed on.",
-        ("8.15", "9.1", "9.2", "9.4", "9.9", "9.10", "9.12", "9.13"),
+        "fire before the watermark is passed on; those of processing time fire as soon as the task can run their mail.",
+        ("3.11", "3.27", "8.15", "9.1", "9.2", "9.4", "9.8", "9.9", "9.10", "9.11", "9.12", "9.13", "9.14"),
         Level.FULL,
-        {
-            "timers": (*COLUMNS[1:], *PLACE[1:], "key_hash"),
-            "keys": DESCRIPTION,
-            "task_watermark": ("input", "kind", "timestamp"),
-            "generated_watermark": ("operator", "split", "kind", "timestamp"),
-            "sent": ("channel", "kind", "timestamp"),
-            "lifecycle": ("event",),
-        },
+        READS,
         _make,
         needs_keyed_edges,
         attempts=Attempts.FRESH,

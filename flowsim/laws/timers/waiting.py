@@ -50,6 +50,10 @@ class Waiting:
             del self._by_time[timestamp]
         return True
 
+    def all(self) -> list[tuple[int, Name]]:
+        """The times and names of all waiting timers, by time."""
+        return [(timestamp, name) for timestamp, timers in sorted(self._by_time.items()) for name in timers]
+
     def earliest(self) -> int | None:
         """The lowest time of a waiting timer."""
         times, by_time = self._times, self._by_time

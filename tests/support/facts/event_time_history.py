@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
-from flowsim.facts.kinds import ElementKind, Level, TimeDomain, TimerAction
+from flowsim.facts.kinds import (
+    ActionKind,
+    ActionPhase,
+    ElementKind,
+    Level,
+    LifeEvent,
+    TimeDomain,
+    TimerAction,
+    WaitKind,
+)
 from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import WHOLE, check_all
@@ -76,6 +85,23 @@ class History:
         return self._add(
             "timers", 0, at_ns, action, domain, timestamp, KEY_HASH, key, window[0], watermark, window[1], 0
         )
+
+    def acts(self, phase: ActionPhase, kind: ActionKind | WaitKind, at_ns: int) -> History:
+        return self._add("actions", at_ns, phase, kind, 0, -1, 0)
+
+    def waits(self, from_ns: int, to_ns: int) -> History:
+        """The loop waits for mail."""
+        return self.acts(ActionPhase.WAIT, WaitKind.MAIL, from_ns).acts(ActionPhase.RESUME, WaitKind.MAIL, to_ns)
+
+    def works(self, *at_ns: int) -> History:
+        """A default action at each of these times."""
+        for time_ns in at_ns:
+            self.acts(ActionPhase.BEGIN, ActionKind.DEFAULT_ACTION, time_ns)
+            self.acts(ActionPhase.END, ActionKind.DEFAULT_ACTION, time_ns)
+        return self
+
+    def lives(self, event: LifeEvent, operator: int = -1, at_ns: int = 0) -> History:
+        return self._add("lifecycle", operator, at_ns, event)
 
     def judged(self, law: str, whole: bool = True) -> Outcome:
         (outcome,) = check_all(self, WHOLE if whole else "failed", [known for known in LAWS if known.id == law])

@@ -81,6 +81,8 @@ CASES = (
     _case("timer_fires_early", "reminders", "timers"),
     _case("timer_lost", "reminders", "timers"),
     _case("timer_under_wrong_key", "reminders", "timers"),
+    _case("processing_time_timer_lost", "alarms", "timers"),
+    _case("timer_lost", "alarms", "timers"),
     _case("watermark_too_high", "Source: ticks", "task-watermark"),
     _case("idle_but_speaking", "Source: ticks", "idle"),
     _case(
@@ -228,6 +230,20 @@ def asked_and_answered(env: StreamExecutionEnvironment) -> DataStream:
     return AsyncDataStream.ordered_wait(asked.name("asked"), second, Time.seconds(2), 3).name("answered")
 
 
+class Alarms(KeyedProcessFunction):
+    """A result passes by some time after it on the clock."""
+
+    def process_element(
+        self, value: tuple[str, int, int], ctx: KeyedProcessFunction.Context
+    ) -> Iterable[tuple[str, int]]:
+        timers = ctx.timer_service()
+        timers.register_processing_time_timer(timers.current_processing_time() + 3 * value[2])
+        return ()
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[tuple[str, int]]:
+        yield ctx.get_current_key(), timestamp
+
+
 class Pairs(ProcessJoinFunction):
     def process_element(
         self, left: tuple[str, int], right: tuple[str, int], ctx: ProcessJoinFunction.Context
@@ -266,6 +282,7 @@ def fault_job() -> StreamGraph:
     results = counted.key_by(lambda result: result[0], Types.STRING())
     reminders = results.process(Reminders()).set_parallelism(2).name("reminders")
     reminders.sink_to(CollectSink()).name("reminder sink")
+    results.process(Alarms()).set_parallelism(2).name("alarms").sink_to(CollectSink()).name("alarm sink")
     sessions = keyed.window(EventTimeSessionWindows.with_gap(Duration.of_millis(6))).allowed_lateness(2)
     sessions = sessions.process(CountOfWindow())
     sessions.set_parallelism(2).name("sessions").sink_to(CollectSink()).name("session sink")

@@ -9,6 +9,7 @@ from pathlib import Path
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.memory import CollectSink
+from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.functions import TwoPhaseCommitSinkFunction
@@ -85,6 +86,35 @@ def run_restarted(
     sink = CollectSink()
     keyed.process(Counts(ScriptedFailure(fail_at))).name("counts").sink_to(sink)
     return _run(env, recorder, exactly_once, faults), sink
+
+
+class Alarms(KeyedProcessFunction):
+    """Passes each record on some time later, by a timer of processing time."""
+
+    def __init__(self, failure: ScriptedFailure) -> None:
+        self._failure = failure
+
+    def process_element(self, value, ctx) -> Iterator[tuple[str, int]]:  # type: ignore[no-untyped-def]
+        self._failure.on_record()
+        timers = ctx.timer_service()
+        timers.register_processing_time_timer(timers.current_processing_time() + 20 + value[1] % 7)
+        return iter(())
+
+    def on_timer(self, timestamp, ctx) -> Iterator[tuple[str, int]]:  # type: ignore[no-untyped-def]
+        yield ctx.get_current_key(), timestamp
+
+
+def run_with_alarms(
+    recorder: Recorder | None, fail_at: int = 30, faults: Iterable[Fault] = ()
+) -> tuple[JobExecutionResult, CollectSink]:
+    """Runs a job with a timer of processing time for each record; ``fail_at``: number of the record that fails."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    entries = [entry for i in range(RECORDS) for entry in (record((f"k{i % KEYS}", i), i), sleep(2))]
+    keyed = env.add_source(ScriptedSource([*entries, sleep(100)])).key_by(lambda value: value[0], Types.STRING())
+    sink = CollectSink()
+    keyed.process(Alarms(ScriptedFailure(fail_at))).name("alarms").sink_to(sink)
+    return _run(env, recorder, True, faults), sink
 
 
 def _run(

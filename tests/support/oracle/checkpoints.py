@@ -19,8 +19,9 @@ from flowsim.facts.kinds import (
 from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.units import MAX_WATERMARK
-from tests.support.oracle.facts import Facts, Row
+from tests.support.oracle.facts import Facts, Findings, Row
 from tests.support.oracle.in_flight_data import in_flight_cut, in_flight_restored
+from tests.support.oracle.timers import replay_timers
 
 Counts = tuple[int, int]
 """Rows examined, and violations."""
@@ -202,12 +203,16 @@ def restored_timers(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
         waiting: set[tuple[int, ...]] = set()
         snapshots: dict[int, set[tuple[int, ...]]] = {}
         attempt, is_known, is_finished = 0, history.restored(task, 0) == NO_CHECKPOINT, False
+        started: dict[int, set[tuple[int, ...]]] = {}
+        """The attempts that started with the timers of a snapshot, which is known."""
         for seq, table, row in sorted(steps):
             if facts.attempt(task, seq) != attempt:
                 attempt, is_finished = facts.attempt(task, seq), False
                 checkpoint = history.restored(task, attempt)
                 is_known = checkpoint == NO_CHECKPOINT or checkpoint in snapshots
                 waiting = set(snapshots.get(checkpoint, ()))
+                if checkpoint in snapshots and graph.tasks[task].vertex in keyed:
+                    started[attempt] = set(waiting)
             if table == 1:
                 if row[4] == CheckpointStep.SYNC_START and is_known:
                     snapshots[row[3]] = set(waiting)
@@ -219,14 +224,33 @@ def restored_timers(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
                 timer, action = _timer_of(row)
                 examined += 1
                 if action == TimerAction.REGISTER:
-                    violations += timer in waiting
+                    violations += timer in waiting and attempt not in started
                     waiting.add(timer)
                 else:
-                    violations += timer not in waiting and is_known
+                    violations += timer not in waiting and is_known and attempt not in started
                     waiting.discard(timer)
+        for of, timers in started.items():
+            findings = Findings(0)
+            waiting = replay_timers(findings, _OfAttempt(facts, task, of), graph, task, timers, whole and of == attempt)
+            violations += findings.violations
         if whole and is_finished and attempt:
             violations += sum(timer[2] == TimeDomain.EVENT_TIME and timer[3] < MAX_WATERMARK for timer in waiting)
     return examined, violations
+
+
+class _OfAttempt:
+    """The facts of one attempt of one task."""
+
+    def __init__(self, facts: Facts, task: int, attempt: int) -> None:
+        self.level, self.static_rows, self._facts = facts.level, facts.static_rows, facts
+        self._task, self._attempt = task, attempt
+
+    def rows(self, table: str) -> list[Row]:
+        rows = [row for row in self._facts.rows(table) if row[1] == self._task]
+        return [row for row in rows if self.attempt(self._task, row[0]) == self._attempt]
+
+    def attempt(self, task: int, seq: int) -> int:
+        return self._facts.attempt(task, seq)
 
 
 def _timer_of(row: Row) -> tuple[tuple[int, ...], int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final
 
-from flowsim.facts.kinds import ElementKind, LifeEvent, TimeDomain, TimerAction
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, TimeDomain, TimerAction, WaitKind
 from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import JobGraph
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
@@ -18,9 +19,12 @@ from tests.support.oracle.routing import described_keys
 LAW = "timers"
 Identity = tuple[int, int, int, int]
 """Timestamp, key and window of a timer."""
-_MARK, _TIMER, _FORWARDED = range(3)
+_MARK, _TIMER, _FORWARDED, _ACTION, _END = range(5)
 Step = tuple[int, int, Row]
-"""Sequence number, what it is, and the row: (operator, watermark) of a mark, all of a timer, (watermark,) forwarded."""
+"""Sequence number, what it is, and the row: (operator, watermark) of a mark, all of a timer, (watermark,) forwarded,
+(time, phase, kind) of an action, (operator,) of an end: no timer of processing time fires any more."""
+_BUSY: Final = 8
+_REAL_TIME_NS: Final = 10**18
 
 
 def timers(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
@@ -60,9 +64,25 @@ def _judge_keys(findings: Findings, facts: Facts, graph: JobGraph, tasks: set[in
             )
 
 
-def _steps(facts: Facts, graph: JobGraph) -> dict[int, list[Step]]:
-    """Of every task with timers: what reaches its operators, what its timers do, what it sends on."""
-    steps: dict[int, list[Step]] = {}
+def replay_timers(
+    findings: Findings, facts: Facts, graph: JobGraph, task: int, restored: set[tuple[int, ...]], whole: bool
+) -> set[tuple[int, ...]]:
+    """One attempt of a task that starts with timers of a snapshot; returns those that wait at its end."""
+    _judge_keys(findings, facts, graph, {task})
+    replayed = _Task(findings, graph, task)
+    replayed.restore(restored)
+    replayed.replay(sorted(_steps(facts, graph, [task])[task]), whole)
+    return {
+        (*place, domain, identity[0], *identity[1:])
+        for place, service in replayed.services.items()
+        for domain, live in service.live.items()
+        for identity in live
+    }
+
+
+def _steps(facts: Facts, graph: JobGraph, tasks: Iterable[int] = ()) -> dict[int, list[Step]]:
+    """Of every task with timers, and of these: what reaches its operators, what its timers do, what it sends on."""
+    steps: dict[int, list[Step]] = {task: [] for task in tasks}
     for row in facts.rows("timers"):
         steps.setdefault(row[1], []).append((row[0], _TIMER, row))
     arrived: dict[int, list[Row]] = {}
@@ -76,6 +96,15 @@ def _steps(facts: Facts, graph: JobGraph) -> dict[int, list[Step]]:
     for seq, task, operator, _, split, kind, value, _, _ in facts.rows("generated_watermark"):
         if task in steps and split == -1 and kind == ElementKind.WATERMARK:
             steps[task].append((seq, _MARK, (operator, value)))
+    for seq, task, _, _, _, kind, drain, *_ in facts.rows("received"):
+        if task in steps and kind == ElementKind.END_OF_DATA and not drain:
+            steps[task].append((seq, _END, (-1,)))
+    for seq, task, operator, _, event in facts.rows("lifecycle"):
+        if task in steps and event in _ENDS:
+            steps[task].append((seq, _END, (operator,)))
+    for seq, task, time_ns, phase, kind, *_ in facts.rows("actions"):
+        if task in steps and time_ns < _REAL_TIME_NS:
+            steps[task].append((seq, _ACTION, (time_ns, phase, kind)))
     first = _first_channels(graph)
     for seq, task, _, channel, _, kind, value, _, _, _ in facts.rows("sent"):
         if kind == ElementKind.WATERMARK and task in steps and channel in first:
@@ -93,6 +122,11 @@ def _first_channels(graph: JobGraph) -> set[int]:
     return first
 
 
+_ENDS: Final = (
+    LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.STOP_NO_DRAIN, LifeEvent.CANCELING, LifeEvent.CANCELED, LifeEvent.FAILED,
+)  # fmt: skip
+
+
 @dataclass(slots=True)
 class _Service:
     """The timers of one service that wait, and the watermarks of its operator."""
@@ -106,6 +140,9 @@ class _Service:
     watermark: int = NO_TIMESTAMP
     heard: int = -1
     """Sequence number of the row that brought ``watermark``."""
+    has_ended: bool = False
+    removed: int = -1
+    """The last row that took out a timer of processing time."""
 
     def register(self, domain: int, identity: Identity, seq: int) -> bool:
         fresh = identity not in self.live[domain]
@@ -152,6 +189,39 @@ class _Task:
         self.vertex = graph.tasks[task].vertex if task in graph.tasks else -1
         self.services: dict[tuple[int, int], _Service] = {}
         self.marks: dict[int, tuple[int, int]] = {}
+        self.depth = 0
+        self.since = 0
+        """When the last wait of the loop began."""
+        self.begun: list[tuple[int, int]] = []
+        """Sequence number and time of each default action."""
+
+    def restore(self, timers: Iterable[tuple[int, ...]]) -> None:
+        """Adds the timers of a snapshot."""
+        for operator, number, domain, timestamp, key, start, end in timers:
+            self._service(operator, number).register(domain, (timestamp, key, start, end), -1)
+
+    def _act(self, seq: int, time_ns: int, phase: int, kind: int) -> None:
+        """A loop that waited has run every mail; one that works runs a mail after a few default actions."""
+        if phase == ActionPhase.BEGIN and kind == ActionKind.DEFAULT_ACTION:
+            self.begun.append((seq, time_ns))
+            if len(self.begun) >= _BUSY:
+                first, began_ns = self.begun[-_BUSY]
+                self._overdue(first, began_ns, works=True)
+        self.depth += {ActionPhase.BEGIN: 1, ActionPhase.END: -1}.get(ActionPhase(phase), 0)
+        if kind == WaitKind.MAIL and phase in (ActionPhase.WAIT, ActionPhase.RESUME) and not self.depth:
+            if phase == ActionPhase.RESUME and time_ns > self.since:
+                self._overdue(seq, time_ns, works=False)
+            self.since = time_ns
+
+    def _overdue(self, seq: int, time_ns: int, works: bool) -> None:
+        for place, service in sorted(self.services.items()):
+            live = service.live[TimeDomain.PROCESSING_TIME]
+            if service.has_ended or (works and service.removed >= seq):
+                continue
+            due = [timer for timer, at in live.items() if (timer[0] + 2) * NS_PER_MS <= time_ns and at < seq]
+            for timer in due:
+                del live[timer]
+            self._left(place, due, NO_TIMESTAMP)
 
     def replay(self, steps: list[Step], whole: bool) -> None:
         for seq, what, row in steps:
@@ -159,6 +229,11 @@ class _Task:
                 self._timer(row)
             elif what == _MARK:
                 self._mark(seq, row[0], row[1])
+            elif what == _ACTION:
+                self._act(seq, *row)
+            elif what == _END:
+                for (operator, _), service in self.services.items():
+                    service.has_ended |= row[0] in (operator, -1)
             else:
                 for place, service in sorted(self.services.items()):
                     if service.head and service.origin == INPUTS:
@@ -203,6 +278,8 @@ class _Task:
         if action == TimerAction.REGISTER:
             wrong = "" if service.register(domain, identity, seq) else "registered although it waits"
         else:
+            if domain == TimeDomain.PROCESSING_TIME:
+                service.removed = seq
             if service.live[domain].pop(identity, None) is None:
                 wrong = "does not wait"
             if action == TimerAction.FIRE and not wrong:

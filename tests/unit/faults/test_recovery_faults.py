@@ -12,7 +12,13 @@ from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
 from tests.support.jobs.continued_job import run_job, take_savepoint
-from tests.support.jobs.restarted_job import run_restarted, run_skewed, run_with_transactions
+from tests.support.jobs.restarted_job import (
+    RECORDS,
+    run_restarted,
+    run_skewed,
+    run_with_alarms,
+    run_with_transactions,
+)
 from tests.support.jobs.unaligned_job import run_unaligned, run_with_obsolete_barrier
 
 SOURCE, MIDDLE, LAST = "Source: Collection Source", "Timestamps/Watermarks", "counts"
@@ -49,6 +55,7 @@ OF_IN_FLIGHT_DATA = [
 ]
 OF_TRANSACTIONS = sorted(kind.name for kind in FAULT_KINDS.values() if kind.name.startswith("transaction_"))
 OTHER_CASES = {
+    "timers_not_armed_at_restore",
     *OF_TRANSACTIONS,
     "channels_not_blocked",
     "snapshot_at_first_barrier",
@@ -146,3 +153,20 @@ def test_fault_at_the_restore_of_a_savepoint_of_another_run_breaks_exactly_its_l
     result = run_job(recorder, parallelism=parallelism, savepoint=savepoint, faults=[] if fault is None else [fault])
     assert result.status is JobStatus.FINISHED
     assert violated(recorder) == laws
+
+
+@pytest.mark.parametrize(
+    ("faults", "laws"),
+    [
+        ([], set()),
+        ([Fault("timers_not_armed_at_restore", "alarms")], {"restored-timers"}),
+        ([Fault("timer_lost_at_restore", "alarms")], {"restored-timers", "restored-state"}),
+    ],
+    ids=["none", "not armed", "lost"],
+)
+def test_lost_processing_time_timers_of_a_snapshot_violate_the_law(faults: list[Fault], laws: set[str]) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    result, sink = run_with_alarms(recorder, faults=faults)
+    assert result.status is JobStatus.FINISHED
+    assert violated(recorder) == laws
+    assert (len(sink.values()) < RECORDS) is bool(faults)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.facts.kinds import LifeEvent, TimeDomain, TimerAction
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, TimeDomain, TimerAction
 from flowsim.laws.law import Verdict
 from flowsim.units import NO_TIMESTAMP
 from tests.support.facts.event_time_history import KEY, STATUS, WATERMARK, History
@@ -70,6 +70,105 @@ def test_processing_time_timer_fires_one_millisecond_after_its_time(at_ns: int, 
     """Rule 9.10."""
     history = keyed().timer(REGISTER, 5, NOW, PROCESSING).timer(FIRE, 5, NOW, PROCESSING, at_ns=at_ns)
     assert history.broken("timers") == broken
+
+
+OVERDUE = ["a due timer did not fire"]
+
+
+def alarm(at_ms: int = 5) -> History:
+    return keyed().timer(REGISTER, at_ms, NOW, PROCESSING)
+
+
+@pytest.mark.parametrize(
+    ("from_ns", "to_ns", "broken"),
+    [
+        (MS, 7 * MS - 1, []),
+        (MS, 7 * MS, OVERDUE),
+        (7 * MS, 7 * MS, []),
+        (8 * MS, 8 * MS, []),
+        (8 * MS, 8 * MS + 1, OVERDUE),
+    ],
+    ids=["ends before it is due", "ends after it was due", "takes no time", "begins later", "begins and ends later"],
+)
+def test_processing_time_timer_ends_wait_of_loop(from_ns: int, to_ns: int, broken: list[str]) -> None:
+    """Rules 3.11 and 9.10: what is registered inside a millisecond is due up to 2 ms after its time."""
+    history = alarm().waits(from_ns, to_ns)
+    assert history.broken("timers", whole=False) == broken
+    history.timer(FIRE, 5, NOW, PROCESSING, at_ns=9 * MS)
+    assert len(history.broken("timers")) == 2 * len(broken)
+
+
+def test_timer_registered_after_wait_was_not_due_in_it() -> None:
+    """Rule 9.10: one of the past fires at once, so it ends the next wait."""
+    history = keyed().waits(MS, 30 * MS).timer(REGISTER, 5, NOW, PROCESSING, at_ns=31 * MS)
+    assert history.broken("timers") == []
+    assert history.waits(31 * MS, 31 * MS).broken("timers") == []
+    assert history.waits(31 * MS, 32 * MS).broken("timers") == OVERDUE
+
+
+def test_wait_inside_action_does_not_run_mails_of_timers() -> None:
+    """Rules 3.8 and 3.21: an operator that yields may wait for mails of a higher priority."""
+    history = alarm().acts(ActionPhase.BEGIN, ActionKind.DEFAULT_ACTION, MS).waits(MS, 30 * MS)
+    history.acts(ActionPhase.END, ActionKind.DEFAULT_ACTION, 30 * MS)
+    assert history.broken("timers") == []
+
+
+def test_all_overdue_timers_are_reported_once_and_only_those() -> None:
+    history = alarm(5).timer(REGISTER, 6, NOW, PROCESSING).timer(REGISTER, 90, NOW, PROCESSING).timer(REGISTER, 5, NOW)
+    assert history.waits(MS, 20 * MS).waits(20 * MS, 40 * MS).broken("timers") == OVERDUE * 2
+
+
+@pytest.mark.parametrize(("actions", "broken"), [(7, []), (8, OVERDUE)])
+def test_busy_task_runs_mail_of_timer_after_some_default_actions(actions: int, broken: list[str]) -> None:
+    """Rules 3.2 and 3.11: mails first, then one default action."""
+    times = [7 * MS + number for number in range(actions)]
+    assert alarm().works(MS, 2 * MS, *times).broken("timers") == broken
+    assert alarm().timer(REGISTER, 4, NOW, PROCESSING).works(*times[:5]).timer(FIRE, 4, NOW, PROCESSING, at_ns=9 * MS).works(
+        *times[:7]
+    ).broken("timers") == []  # fmt: skip
+
+
+@pytest.mark.parametrize("event", [LifeEvent.FINISH, LifeEvent.CLOSE])
+def test_operator_that_finished_fires_no_processing_time_timer(event: LifeEvent) -> None:
+    """Rule 3.27; the event of another operator does not count."""
+    assert alarm().lives(event, 0).waits(MS, 30 * MS).broken("timers") == []
+    assert alarm().lives(event, 1).waits(MS, 30 * MS).broken("timers") == OVERDUE
+    assert alarm().waits(MS, 30 * MS).lives(event, 0).broken("timers") == OVERDUE
+
+
+@pytest.mark.parametrize("event", [LifeEvent.STOP_NO_DRAIN, LifeEvent.CANCELING, LifeEvent.CANCELED, LifeEvent.FAILED])
+def test_task_that_ends_early_fires_no_processing_time_timer(event: LifeEvent) -> None:
+    assert alarm().lives(event).waits(MS, 30 * MS).broken("timers", whole=False) == []
+    assert alarm().waits(MS, 30 * MS).lives(event).broken("timers", whole=False) == OVERDUE
+
+
+@pytest.mark.parametrize(("drain", "broken"), [(0, []), (1, OVERDUE)])
+def test_input_that_ended_without_drain_ends_processing_time_timers(drain: int, broken: list[str]) -> None:
+    history = alarm()._add("received", 0, 0, 0, ElementKind.END_OF_DATA, drain, 0, 0)
+    assert history.lives(LifeEvent.CLOSE, 0).waits(MS, 30 * MS).broken("timers") == []
+    assert alarm()._add("received", 0, 0, 0, ElementKind.END_OF_DATA, drain, 0, 0).waits(MS, 30 * MS).broken(
+        "timers"
+    ) == broken  # fmt: skip
+
+
+def test_timers_of_real_clock_may_be_late() -> None:
+    now = 1_700_000_000_000 * MS
+    assert alarm().waits(now, now + 30 * MS).broken("timers") == []
+
+
+def test_deleted_processing_time_timer_must_not_fire() -> None:
+    """Rule 9.11; nor is it overdue."""
+    history = alarm().timer(DELETE, 5, NOW, PROCESSING).waits(MS, 30 * MS)
+    assert history.broken("timers") == []
+    history.timer(FIRE, 5, NOW, PROCESSING, at_ns=30 * MS)
+    assert history.broken("timers") == ["a timer that is not registered is fired or deleted"]
+
+
+def test_processing_time_timers_fire_once_and_in_order() -> None:
+    history = alarm(5).timer(REGISTER, 6, NOW, PROCESSING).timer(FIRE, 6, NOW, PROCESSING, at_ns=9 * MS)
+    assert history.broken("timers") == ["a timer fired before a timer with an earlier time"]
+    twice = alarm(5).timer(FIRE, 5, NOW, PROCESSING, at_ns=9 * MS).timer(FIRE, 5, NOW, PROCESSING, at_ns=9 * MS)
+    assert twice.broken("timers") == ["a timer that is not registered is fired or deleted"]
 
 
 def test_timers_fired_out_of_order_violate() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from flowsim.facts.checkpoint_tables import CHECKPOINT_STEPS
 from flowsim.facts.kinds import CheckpointStep, Level, WaitKind
@@ -23,63 +23,12 @@ from flowsim.recording.recorded_file import damaged
 from flowsim.trace.names import Names
 from flowsim.trace.places import Place
 from flowsim.trace.time import moment_text, start_of
+from flowsim.why.rows import Ints as Ints
+from flowsim.why.rows import Mask as Mask
+from flowsim.why.rows import Row as Row
+from flowsim.why.rows import Rows as Rows
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Row = Mapping[str, int]
-
-
-class Rows:
-    """Rows of one table in the order of ``seq``, of one task; or of all tasks, task by task."""
-
-    __slots__ = ("_columns", "_length")
-
-    def __init__(self, columns: dict[str, Ints]) -> None:
-        self._columns = columns
-        self._length = len(next(iter(columns.values())))
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, column: str) -> Ints:
-        return self._columns[column]
-
-    def __iter__(self) -> Iterator[Row]:
-        names = list(self._columns)
-        for values in zip(*(column.tolist() for column in self._columns.values()), strict=True):
-            yield dict(zip(names, values, strict=True))
-
-    def where(self, mask: Mask) -> Rows:
-        return Rows({name: column[mask] for name, column in self._columns.items()})
-
-    def equal(self, **values: int) -> Rows:
-        """The rows with these values."""
-        mask: Mask = np.ones(self._length, dtype=np.bool_)
-        for name, value in values.items():
-            mask &= self._columns[name] == value
-        return self.where(mask)
-
-    def before(self, seq: int) -> Rows:
-        """The rows of one task before a fact."""
-        return self.cut(0, int(np.searchsorted(self._columns["seq"], seq)))
-
-    def after(self, seq: int) -> Rows:
-        """The rows of one task after a fact."""
-        return self.cut(int(np.searchsorted(self._columns["seq"], seq, side="right")), self._length)
-
-    def cut(self, begin: int, end: int) -> Rows:
-        return Rows({name: column[begin:end] for name, column in self._columns.items()})
-
-    def row(self, number: int) -> Row:
-        return {name: int(column[number]) for name, column in self._columns.items()}
-
-    def first(self) -> Row | None:
-        return self.row(0) if self._length else None
-
-    def last(self) -> Row | None:
-        return self.row(-1) if self._length else None
-
-
+T = TypeVar("T")
 Attempts = dict[int, tuple[int, int]]
 """The first row and the end of each attempt of a task in a table."""
 
@@ -103,6 +52,8 @@ class RunFacts:
         self.until_ns = until_ns
         self._attempts = self.graph.history.attempts_at(until_ns)
         self._tables: dict[str, tuple[Rows, dict[int, Attempts]]] = {}
+        self._rows_of: dict[tuple[str, int, int, int | None], Rows] = {}
+        self._shared: dict[Hashable, Any] = {}
 
     def _copy(self, until_ns: int | None, attempts: Mapping[int, int]) -> RunFacts:
         """Facts up to another time, with other attempts, from the same recording."""
@@ -124,6 +75,14 @@ class RunFacts:
     def of_run(self) -> RunFacts:
         """The facts of the whole run: of each task those of its last attempt."""
         return self._copy(None, self.graph.history.last_attempts)
+
+    def shared(self, about: Hashable, task: int, make: Callable[[], T]) -> T:
+        """What ``make`` returned when it was first called for ``about`` with these facts of the attempt of a task."""
+        key = about, task, self.attempt_of(task), self.until_ns
+        if key not in self._shared:
+            self._shared[key] = make()
+        found: T = self._shared[key]
+        return found
 
     def attempt_of(self, task: int) -> int:
         """The attempt of a task whose facts these are, from 0."""
@@ -183,6 +142,13 @@ class RunFacts:
         return 0, None
 
     def _rows(self, table: str, task: int, attempt: int) -> Rows:
+        key = table, task, attempt, self.until_ns
+        found = self._rows_of.get(key)
+        if found is None:
+            found = self._rows_of[key] = self._cut(table, task, attempt)
+        return found
+
+    def _cut(self, table: str, task: int, attempt: int) -> Rows:
         rows, of_task = self._read(table)
         begin, end = of_task[task].get(attempt, (0, 0)) if task in of_task else (0, 0)
         if self.until_ns is not None and begin < end:
@@ -197,7 +163,7 @@ class RunFacts:
         if self.until_ns is not None:
             rows = rows.where(rows["time_ns"] <= self.until_ns)
         order = np.lexsort((rows["seq"], rows["task"], rows["time_ns"]))
-        return Rows({name: rows[name][order] for name in TABLES[table].names})
+        return rows.in_order(order)
 
     def _read(self, table: str) -> tuple[Rows, dict[int, Attempts]]:
         if table not in self._tables:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from flowsim.units import NO_TIMESTAMP
 from flowsim.why.run_facts import Row, RunFacts
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ChannelState:
     """One channel of a task input. Rows are of table ``received``."""
 
@@ -44,34 +45,58 @@ class ChannelState:
 
 def channel_states(facts: RunFacts, task: int, before_seq: int | None = None) -> list[ChannelState]:
     """The state of every channel that a task receives, by input: at the moment of ``facts``, or before a fact."""
-    received = facts.rows("received", task)
-    if before_seq is not None:
-        received = received.before(before_seq)
-    kinds = received["kind"]
-    relevant = np.isin(kinds, [ElementKind.WATERMARK, ElementKind.STATUS, ElementKind.END_OF_DATA])
-    states = {channel.channel: ChannelState(channel) for channel in facts.received_by(task)}
-    models, numbers = _models(states)
-    for row in received.where(relevant):
-        state = states[row["channel"]]
-        model, number = models[state.channel.input], numbers[row["channel"]]
+    history = facts.shared("channel states", task, lambda: _ChannelHistory(facts, task))
+    return history.before(before_seq)
+
+
+class _ChannelHistory:
+    """The states of the channels of a task after each watermark, status and end of data.
+
+    An element changes the state of its own channel only. The elements are read up to the latest fact that was asked about.
+    """
+
+    def __init__(self, facts: RunFacts, task: int) -> None:
+        received = facts.rows("received", task)
+        kinds = [ElementKind.WATERMARK, ElementKind.STATUS, ElementKind.END_OF_DATA]
+        self._rows = received.where(np.isin(received["kind"], kinds))
+        self._seqs = self._rows["seq"]
+        self._channels: list[int] = self._rows["channel"].tolist()
+        self._changes: dict[int, list[int]] = {}
+        """By channel: the numbers of its elements."""
+        self._states: dict[int, list[ChannelState]] = {}
+        of_input: dict[int, list[int]] = {}
+        for channel in facts.received_by(task):
+            self._changes[channel.channel], self._states[channel.channel] = [], [ChannelState(channel)]
+            of_input.setdefault(channel.input, []).append(channel.channel)
+        self._models = {index: ValveModel(index, len(channels)) for index, channels in of_input.items()}
+        self._numbers = {channel: number for channels in of_input.values() for number, channel in enumerate(channels)}
+        self._read = 0
+
+    def before(self, seq: int | None) -> list[ChannelState]:
+        """The state of each channel before a fact; None: after the last element."""
+        end = len(self._seqs) if seq is None else int(self._seqs.searchsorted(seq))
+        while self._read < end:
+            self._advance()
+        return [states[bisect_left(self._changes[channel], end)] for channel, states in self._states.items()]
+
+    def _advance(self) -> None:
+        row, channel = self._rows.row(self._read), self._channels[self._read]
+        before = self._states[channel][-1]
+        self._changes[channel].append(self._read)
+        self._states[channel].append(self._after(row, before))
+        self._read += 1
+
+    def _after(self, row: Row, before: ChannelState) -> ChannelState:
         if row["kind"] == ElementKind.END_OF_DATA:
-            state.end_of_data = row
-            continue
+            return replace(before, end_of_data=row)
+        model, number = self._models[before.channel.input], self._numbers[before.channel.channel]
         model.on_element(number, row["kind"], row["timestamp"])
+        watermark, status_row, watermark_row = model.watermark(number), before.status_row, before.watermark_row
         if row["kind"] == ElementKind.STATUS:
-            state.status_row = row
-        elif model.watermark(number) == row["timestamp"] != state.watermark:
-            state.watermark_row = row
-        state.watermark = model.watermark(number)
-    for state in states.values():
-        model, number = models[state.channel.input], numbers[state.channel.channel]
-        state.is_idle, state.is_aligned = not model.is_active(number), model.is_aligned(number)
-    return list(states.values())
-
-
-def _models(states: dict[int, ChannelState]) -> tuple[dict[int, ValveModel], dict[int, int]]:
-    of_input: dict[int, list[int]] = {}
-    for state in states.values():
-        of_input.setdefault(state.channel.input, []).append(state.channel.channel)
-    models = {index: ValveModel(index, len(channels)) for index, channels in of_input.items()}
-    return models, {channel: number for channels in of_input.values() for number, channel in enumerate(channels)}
+            status_row = row
+        elif watermark == row["timestamp"] != before.watermark:
+            watermark_row = row
+        is_idle, is_aligned = not model.is_active(number), model.is_aligned(number)
+        return ChannelState(
+            before.channel, watermark, is_idle, is_aligned, watermark_row, status_row, before.end_of_data
+        )

@@ -1,0 +1,174 @@
+"""Rows of one table of facts, and indexes of the table by the values of its columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Row = Mapping[str, int]
+
+_COMPARED: Final = 8
+"""So many times the columns of a table are compared one by one; then they get an index."""
+_WIDE: Final = 1 << 32
+_MOST_CODES: Final = 1 << 62
+
+
+class Rows:
+    """Rows of one table in the order of ``seq``, of one task; or of all tasks, task by task.
+
+    Rows that were selected from others share their columns.
+    """
+
+    __slots__ = ("_at", "_length", "_table")
+
+    def __init__(self, columns: dict[str, Ints]) -> None:
+        self._table = _IndexedTable(columns)
+        self._length = len(next(iter(columns.values())))
+        self._at: slice | Ints = slice(0, self._length)
+
+    def _selected(self, at: slice | Ints) -> Rows:
+        rows = object.__new__(Rows)
+        rows._table, rows._at = self._table, at
+        rows._length = at.stop - at.start if isinstance(at, slice) else len(at)
+        return rows
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, column: str) -> Ints:
+        return self._table.columns[column][self._at]
+
+    def __iter__(self) -> Iterator[Row]:
+        names = list(self._table.columns)
+        for values in zip(*(self[name].tolist() for name in names), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    def where(self, mask: Mask) -> Rows:
+        found = np.flatnonzero(mask)
+        return self._selected(found + self._at.start if isinstance(self._at, slice) else self._at[found])
+
+    def equal(self, **values: int) -> Rows:
+        """The rows with these values."""
+        if isinstance(self._at, slice):
+            index = self._table.index(tuple(values))
+            if index is not None:
+                found = index.find(tuple(values.values()))
+                begin, end = (int(found.searchsorted(bound)) for bound in (self._at.start, self._at.stop))
+                return self._selected(found[begin:end])
+        mask: Mask = np.ones(self._length, dtype=np.bool_)
+        for name, value in values.items():
+            mask &= self[name] == value
+        return self.where(mask)
+
+    def before(self, seq: int) -> Rows:
+        """The rows of one task before a fact."""
+        return self.cut(0, int(self["seq"].searchsorted(seq)))
+
+    def after(self, seq: int) -> Rows:
+        """The rows of one task after a fact."""
+        return self.cut(int(self["seq"].searchsorted(seq, side="right")), self._length)
+
+    def cut(self, begin: int, end: int) -> Rows:
+        if not isinstance(self._at, slice):
+            return self._selected(self._at[begin:end])
+        first, last = (min(max(0, bound), self._length) + self._at.start for bound in (begin, end))
+        return self._selected(slice(first, max(first, last)))
+
+    def in_order(self, order: Ints) -> Rows:
+        """The rows by their numbers."""
+        return self._selected(order + self._at.start if isinstance(self._at, slice) else self._at[order])
+
+    def row(self, number: int) -> Row:
+        if number < 0:
+            number += self._length
+        if not 0 <= number < self._length:
+            raise IndexError(number)
+        at = self._at.start + number if isinstance(self._at, slice) else int(self._at[number])
+        return {name: column.item(at) for name, column in self._table.columns.items()}
+
+    def first(self) -> Row | None:
+        return self.row(0) if self._length else None
+
+    def last(self) -> Row | None:
+        return self.row(-1) if self._length else None
+
+
+class _IndexedTable:
+    """The columns of a table. Columns that are compared often get an index."""
+
+    __slots__ = ("_asked", "_indexes", "columns")
+
+    def __init__(self, columns: dict[str, Ints]) -> None:
+        self.columns = columns
+        self._asked: Counter[tuple[str, ...]] = Counter()
+        self._indexes: dict[tuple[str, ...], _Index | None] = {}
+
+    def index(self, names: tuple[str, ...]) -> _Index | None:
+        """The index by these columns; None: there is none yet, or their values are too many."""
+        if names not in self._indexes:
+            self._asked[names] += 1
+            if self._asked[names] <= _COMPARED:
+                return None
+            self._indexes[names] = _index_of([self.columns[name] for name in names])
+        return self._indexes[names]
+
+
+class _Index:
+    """The numbers of the rows by one code for their values: ascending for each code."""
+
+    __slots__ = ("_codes", "_columns", "_numbers")
+
+    def __init__(self, columns: list[_CodedColumn]) -> None:
+        self._columns = columns
+        codes: Ints = np.zeros(len(columns[0].codes), dtype=np.int64)
+        for column in columns:
+            codes = codes * column.size + column.codes
+        self._numbers: Ints = np.argsort(codes, kind="stable")
+        self._codes = codes[self._numbers]
+
+    def find(self, values: tuple[int, ...]) -> Ints:
+        code = 0
+        for value, column in zip(values, self._columns, strict=True):
+            of_value = column.code(value)
+            if of_value is None:
+                return self._numbers[:0]
+            code = code * column.size + of_value
+        first = self._codes.searchsorted(code)
+        return self._numbers[first : self._codes.searchsorted(code, side="right")]
+
+
+class _CodedColumn:
+    """A column as codes from 0: its values less the least one, or in a wide range their ranks."""
+
+    __slots__ = ("_least", "_ranked", "codes", "size")
+
+    def __init__(self, values: Ints) -> None:
+        self._least, most = int(values.min()), int(values.max())
+        self.size = most - self._least + 1
+        self._ranked: Ints | None = None
+        self.codes: Ints = values
+        if self.size > _WIDE:
+            self._ranked, self.codes = np.unique(values, return_inverse=True)
+            self.size = len(self._ranked)
+        elif self._least:
+            self.codes = values - self._least
+
+    def code(self, value: int) -> int | None:
+        if self._ranked is not None:
+            rank = int(self._ranked.searchsorted(value))
+            return rank if rank < self.size and self._ranked[rank] == value else None
+        return value - self._least if 0 <= value - self._least < self.size else None
+
+
+def _index_of(columns: list[Ints]) -> _Index | None:
+    if not columns or not len(columns[0]):
+        return None
+    coded = [_CodedColumn(column) for column in columns]
+    return _Index(coded) if prod(column.size for column in coded) < _MOST_CODES else None

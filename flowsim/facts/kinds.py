@@ -362,6 +362,8 @@ class StoredKind(IntEnum):
     """Each subtask restores all elements of all subtasks (rule 12.25)."""
     BROADCAST = 5
     """All subtasks store the same entries (rule 12.25)."""
+    COMMITTABLE = 6
+    """A committable that waits in the state of a sink; only in rows about a snapshot of another run."""
 
 
 class CommittableAction(IntEnum):

@@ -75,6 +75,12 @@ CHECKPOINT_FAULTS: Final = (
         "committed-once",
     ),
     FaultKind(
+        "committables_lost_at_restore",
+        Component.OPERATOR,
+        "a restored committer drops its committables",
+        "committed-once",
+    ),
+    FaultKind(
         "transaction_committed_twice",
         Component.OPERATOR,
         "a sink function with transactions commits each of them twice when it is notified",
@@ -138,6 +144,7 @@ _OF_RESTORES: Final = frozenset(
         "timer_lost_at_restore",
         "timers_not_armed_at_restore",
         "source_skips_at_restore",
+        "committables_lost_at_restore",
         "transaction_not_recovered",
         "new_data_before_restored",
         "restored_into_another_channel",

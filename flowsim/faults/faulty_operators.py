@@ -7,7 +7,7 @@ from collections.abc import Collection
 from flowsim.connectors.sinks.committer_operators import CommitterOperator
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.async_wait import faulty_async_operator
-from flowsim.faults.recovery import HastyCommitterOperator
+from flowsim.faults.recovery import ForgetfulCommitterOperator, HastyCommitterOperator
 from flowsim.faults.timers import (
     DuplicatingTimerQueue,
     EarlyTimeServiceManager,
@@ -47,6 +47,8 @@ def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> Stream
         return faulty_async_operator(operator, faults)
     if isinstance(operator, CommitterOperator) and "committed_too_early" in faults:
         return HastyCommitterOperator(operator.create_committer)
+    if isinstance(operator, CommitterOperator) and "committables_lost_at_restore" in faults:
+        return ForgetfulCommitterOperator(operator.create_committer)
     if isinstance(operator, StreamSink):
         chosen = [fault for fault in faults if fault in FAULTY_TRANSACTIONS]
         return StreamSink(operator.function, FAULTY_TRANSACTIONS[chosen[-1]]) if chosen else operator

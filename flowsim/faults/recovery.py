@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
-from flowsim.connectors.sinks.committer_operators import CommitterOperator
+from flowsim.connectors.sinks.committer_operators import COMMITTER_STATE, CommitterOperator
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
@@ -29,7 +29,7 @@ from flowsim.state.redistribution.channel_state_handles import (
     ResultSubpartitionStateHandle,
 )
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState, TaskStateSnapshot
-from flowsim.state.snapshots.snapshot_contexts import StateSnapshotContext
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.state.snapshots.stored_streams import (
     CheckpointStreams,
     OperatorStateStream,
@@ -226,6 +226,16 @@ class HastyCommitterOperator(CommitterOperator):
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         self.notify_checkpoint_complete(context.checkpoint_id)
         super().snapshot_state(context)
+
+
+class ForgetfulCommitterOperator(CommitterOperator):
+    """Drops the committables of a restored state."""
+
+    __slots__ = ()
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        context.operator_state.get_list_state(COMMITTER_STATE).update([])
+        super().initialize_state(context)
 
 
 class _Gateway:

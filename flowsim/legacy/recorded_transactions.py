@@ -11,19 +11,21 @@ from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 
 
+def number_of(transaction: Value) -> int:
+    """Returns the number that identifies a transaction, which another subtask may commit after a restore."""
+    return fingerprint(None, transaction)
+
+
 class RecordedTransactions(TwoPhaseCommitSinkFunction[Value]):
     """Passes each call to the function of one subtask, and records what becomes of its transactions.
 
     A transaction is recognized by its object, since values of different transactions may be equal.
     """
 
-    def __init__(
-        self, function: TwoPhaseCommitSinkFunction[Value], trace: CheckpointTrace, operator: int, subtask: int
-    ) -> None:
+    def __init__(self, function: TwoPhaseCommitSinkFunction[Value], trace: CheckpointTrace, operator: int) -> None:
         self._function = function
         self._trace = trace
         self._operator = operator
-        self._subtask = subtask
         self._checkpoint = -1
         self._open: list[Value] = []
         """Transactions that were not pre-committed."""
@@ -88,7 +90,7 @@ class RecordedTransactions(TwoPhaseCommitSinkFunction[Value]):
 
     def _committed(self, transaction: Value) -> None:
         found = self._end(transaction)
-        checkpoint_id, number = (self._checkpoint, self._number(transaction)) if found is None else found
+        checkpoint_id, number = (self._checkpoint, number_of(transaction)) if found is None else found
         self._record(CommittableAction.COMMITTED, checkpoint_id, number)
 
     def _aborted(self, transaction: Value) -> None:
@@ -99,7 +101,7 @@ class RecordedTransactions(TwoPhaseCommitSinkFunction[Value]):
 
     def _wait(self, transaction: Value, checkpoint_id: int) -> int:
         # A user's transaction may be mutable: its number is computed once.
-        number = self._number(transaction)
+        number = number_of(transaction)
         self._waiting.append((transaction, checkpoint_id, number))
         return number
 
@@ -117,9 +119,6 @@ class RecordedTransactions(TwoPhaseCommitSinkFunction[Value]):
                 del self._open[place]
                 return True
         return False
-
-    def _number(self, transaction: Value) -> int:
-        return fingerprint(None, (self._subtask, transaction))
 
     def _record(
         self, action: CommittableAction, checkpoint_id: int, number: int, rows: int = 0, total: int = 0

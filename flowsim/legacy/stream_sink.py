@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.legacy.recorded_transactions import RecordedTransactions
+from flowsim.legacy.recorded_transactions import RecordedTransactions, number_of
 from flowsim.legacy.two_phase_commit_sink import Transactions, TwoPhaseCommitSinkFunction
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value
@@ -41,8 +41,7 @@ class StreamSink(StreamOperator):
         super().setup(ctx, output)
         function, self._recorded = self.function, None
         if ctx.trace is not None:
-            trace = ctx.trace.checkpoints
-            function = self._recorded = RecordedTransactions(function, trace, ctx.operator_index, ctx.subtask_index)
+            function = self._recorded = RecordedTransactions(function, ctx.trace.checkpoints, ctx.operator_index)
         self._life = FunctionLife(function)
         self._transactions = self._create(function)
         self._invoke: Callable[[Value, Value, int | None], None] = function.invoke
@@ -69,6 +68,12 @@ class StreamSink(StreamOperator):
             if self._recorded is not None:
                 self._recorded.on_snapshot(context.checkpoint_id)
             self._state.update([self._transactions.snapshot(context.checkpoint_id)])
+
+    def committables_in(self, element: object) -> Iterator[int]:
+        """Yields the numbers of the transactions that an element of the operator's state still has to commit."""
+        match element:
+            case (_, [*pending]):
+                yield from map(number_of, pending)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self._transactions.notify_checkpoint_complete(checkpoint_id)

@@ -130,6 +130,7 @@ STORED_KINDS: Final[Phrases] = {
     StoredKind.LIST: ("list state", ("12.24",)),
     StoredKind.UNION_LIST: ("union list state", ("12.25",)),
     StoredKind.BROADCAST: ("broadcast state", ("12.25",)),
+    StoredKind.COMMITTABLE: ("committable", ("12.133",)),
 }
 COMMITTABLES: Final[Phrases] = {
     CommittableAction.PREPARED: ("prepares", ("12.30",)),

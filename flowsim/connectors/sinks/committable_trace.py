@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from flowsim.connectors.sinks.committables.commit_request import CommitRequest, CommitRequestState
-from flowsim.connectors.sinks.committables.committable_collector import CommittableCollector
+from flowsim.connectors.sinks.committables.committable_collector import CommittableCollector, StoredCommittables
 from flowsim.connectors.sinks.committables.committable_message import (
     CommittableMessage,
     CommittableWithLineage,
@@ -25,6 +25,14 @@ _OUTCOMES: Final = {
     CommitRequestState.COMMITTED: CommittableAction.COMMITTED,
     CommitRequestState.FAILED: CommittableAction.FAILED,
 }
+
+
+def waiting_committables(states: Iterable[StoredCommittables[object]]) -> Iterator[int]:
+    """Yields the numbers of the committables that a committer's state still has to commit."""
+    for each in states:
+        for request in each.requests:
+            if not request.state.is_final:
+                yield _fingerprint_of(each.subtask, request.committable)
 
 
 def _fingerprint_of(subtask: int, committable: object) -> int:

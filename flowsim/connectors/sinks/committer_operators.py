@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
-from flowsim.connectors.sinks.committable_trace import CommitTrace
+from flowsim.connectors.sinks.committable_trace import CommitTrace, waiting_committables
 from flowsim.connectors.sinks.committables.commit_request import Committer
 from flowsim.connectors.sinks.committables.committable_collector import (
     CommittableCollector,
@@ -32,7 +32,7 @@ from flowsim.streamrecord.elements import LatencyMarker
 
 CreateCommitter = Callable[[InitContext], Committer[object]]
 
-_STATE: Final = "streaming_committer_raw_states"
+COMMITTER_STATE: Final = "streaming_committer_raw_states"
 
 
 class Commits(Protocol):
@@ -66,7 +66,7 @@ class CommitterOperator(StreamOperator):
         self._max_retries = max_retries
 
     def initialize_state(self, context: StateInitializationContext) -> None:
-        self._state = context.operator_state.get_list_state(_STATE)
+        self._state = context.operator_state.get_list_state(COMMITTER_STATE)
         if context.restored_checkpoint_id is None:
             return
         self._begin(context.restored_checkpoint_id)
@@ -104,6 +104,10 @@ class CommitterOperator(StreamOperator):
         if self._state is not None:
             self._state.update([stored_value(self._commits.collector.snapshot())])
 
+    def committables_in(self, element: object) -> Iterator[int]:
+        """Yields the numbers of the committables that an element of the operator's state still has to commit."""
+        return waiting_committables(stored_committables(element))
+
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         with self._traced():
             self._commits.notify_checkpoint_complete(checkpoint_id)
@@ -134,6 +138,10 @@ class GlobalCommitterOperator(CommitterOperator):
     """Commits for all writers, in one subtask after the committers (rule 12.136). Flink: GlobalCommitterOperator."""
 
     __slots__ = ()
+
+    def committables_in(self, element: object) -> Iterator[int]:
+        """Yields nothing: the steps of these committables are not recorded."""
+        return iter(())
 
     def _commits_of(self, committer: Committer[object]) -> Commits:
         return GlobalCommitterCheckpoints(committer, commits_on_input=True, max_retries=self._max_retries)

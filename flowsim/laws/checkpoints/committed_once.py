@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from flowsim.facts.kinds import CheckpointStep, CommittableAction, Level, LifeEvent, RestartAction, SnapshotKind
+from flowsim.facts.kinds import (
+    CheckpointStep,
+    CommittableAction,
+    Level,
+    LifeEvent,
+    RestartAction,
+    SnapshotKind,
+    StoredKind,
+)
 from flowsim.laws.checkpoints.needs import NOTIFYING, needs_checkpoints
 from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Operator, Task
@@ -22,8 +31,20 @@ _NOTIFIED: Final = int(CheckpointStep.NOTIFY_COMPLETE)
 _RUNNING: Final = int(LifeEvent.RUNNING)
 _BROKEN_OFF: Final = (int(LifeEvent.FAILED), int(LifeEvent.CANCELING), int(LifeEvent.CANCELED))
 _SYNCHRONOUS: Final = (int(SnapshotKind.SUSPEND), int(SnapshotKind.TERMINATE))
+_COMMITTABLE: Final = int(StoredKind.COMMITTABLE)
 Step = tuple[int, int, int, int, int, int, int, int]
 """Time, action, task, seq, checkpoint, attempt, operator and committable."""
+
+
+@dataclass(slots=True)
+class Committables:
+    """The steps of the committables of one task."""
+
+    steps: list[Step] = field(default_factory=list)
+    in_snapshot: list[tuple[int, int, int]] = field(default_factory=list)
+    """Attempt, operator and number of each one that another run stored in the snapshot from which the job started."""
+    running: set[int] = field(default_factory=set)
+    """The attempts that were restored completely."""
 
 
 class CommittablesOfTask:
@@ -34,7 +55,7 @@ class CommittablesOfTask:
         self._task = task.task
         self._committed_by = _committing_operators(graph.operators_of(task.vertex))
         self._found = found
-        self._steps: list[Step] = []
+        self._facts = Committables()
         self._attempt = 0
         self._waiting: dict[tuple[int, int], list[Step]] = {}
         """By committing operator and committable: what this attempt prepared or restored, and has not committed."""
@@ -48,18 +69,23 @@ class CommittablesOfTask:
             ("committables", ("time_ns", "action", "checkpoint", "operator", "committable")),
             ("checkpoint_steps", ("step", "checkpoint")),
             ("lifecycle", ("operator", "event")),
+            ("stored_state", ("kind", "operator", "state")),
         ):
             if table == 0:
                 self._found.examined += 1
                 time_ns, action, checkpoint, operator, number = row
                 step = time_ns, action, self._task, seq, checkpoint, facts.attempt, operator, number
-                self._steps.append(step)
+                self._facts.steps.append(step)
                 self._step(step)
             elif table == 1:
                 self._check_due()
                 if row[0] == _NOTIFIED:
                     self._due = row[1]
+            elif table == 3:
+                if row[0] == _COMMITTABLE:
+                    self._facts.in_snapshot.append((facts.attempt, row[1], row[2]))
             elif row[0] < 0 and row[1] == _RUNNING:
+                self._facts.running.add(facts.attempt)
                 # Rules 12.133, 12.137: a restore commits before the first record.
                 self._due = self._graph.history.restored(self._task, facts.attempt)
                 self._check_due()
@@ -95,10 +121,10 @@ class CommittablesOfTask:
                 _broken(self._found, "not committed when its checkpoint was notified, or restored", step)
             self._waiting[place] = [each for each in waiting if each[4] > due]
 
-    def end(self, whole: bool) -> list[Step] | None:
+    def end(self, whole: bool) -> Committables:
         if whole and self._attempt == self._graph.last_attempt(self._task):
             self._check_due()
-        return self._steps or None
+        return self._facts
 
 
 def _committing_operators(operators: list[Operator]) -> dict[int, int]:
@@ -127,7 +153,9 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
     prepared: dict[int, list[Step]] = {}
     restored: Counter[tuple[int, int, int]] = Counter()
     ended: Counter[tuple[int, int, int]] = Counter()
-    steps = [step for answer in answers.values() if isinstance(answer, list) for step in answer]
+    tasks = {task: answer for task, answer in answers.items() if isinstance(answer, Committables)}
+    steps = [step for of_task in tasks.values() for step in of_task.steps]
+    _examine_restored(graph, tasks, found)
     for step in sorted(steps, key=_order):
         time_ns, action, task, _, checkpoint, _, operator, number = step
         place = number, graph.tasks[task].vertex, operator
@@ -156,6 +184,25 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
             attempt == graph.last_attempt(task) or _completed_in(graph, checkpoint, task, attempt)
         ):
             _broken(found, "never committed, but its checkpoint was completed", of_number[-1])
+
+
+def _examine_restored(graph: JobGraph, tasks: Mapping[int, Committables], found: Findings) -> None:
+    """What waits in the snapshot of another run waits again in the tasks that were restored from it."""
+    for vertex in sorted({graph.tasks[task].vertex for task in tasks}):
+        siblings = {task.task: tasks[task.task] for task in graph.tasks_of(vertex) if task.task in tasks}
+        for attempt in sorted({each[0] for of_task in siblings.values() for each in of_task.in_snapshot}):
+            if not all(attempt in of_task.running for of_task in siblings.values()):
+                continue
+            stored = Counter(each[1:] for of_task in siblings.values() for each in of_task.in_snapshot
+                             if each[0] == attempt)  # fmt: skip
+            restored = Counter((step[6], step[7]) for of_task in siblings.values() for step in of_task.steps
+                               if step[5] == attempt and step[1] == _RESTORED)  # fmt: skip
+            for operator, number in sorted((stored - restored).elements()):
+                task = min(siblings)
+                found.broken(
+                    "a committable of the snapshot was not restored", (task, -1, operator, number), task=task,
+                    attempt=attempt, operator=operator, committable=number,
+                )  # fmt: skip
 
 
 def _completed_in(graph: JobGraph, checkpoint: int, task: int, attempt: int) -> bool:
@@ -200,6 +247,7 @@ LAWS: Final = (
             "committables": ("time_ns", "action", "checkpoint", "operator", "committable"),
             "checkpoint_steps": ("step", "checkpoint"),
             "lifecycle": ("operator", "event"),
+            "stored_state": ("kind", "operator", "state"),
         },
         _make,
         _applies,
@@ -223,6 +271,9 @@ LAWS: Final = (
   - its checkpoint is at most that of a NOTIFY_COMPLETE row of `checkpoint_steps`, and it waits at the next row of this
     table or the next PREPARED row of the task, or at the end of a whole run (rules 12.31, 12.137). This is not counted
     if a FAILED, CANCELING or CANCELED row of the task in `lifecycle` comes before.
+- A committable that another run stored in the snapshot from which the job started (rows of `stored_state` of kind
+  COMMITTABLE) has a RESTORED row in a task of its vertex and operator, in each attempt in which all tasks of the vertex
+  have a RUNNING row in `lifecycle`; otherwise it is a violation.
 - In a whole run, 1 for each committable that is prepared and never COMMITTED or FAILED, if its checkpoint is completed
   before the next attempt of the task, or the last attempt of the task prepared it (rule 12.94). Not counted: what was
   prepared for a checkpoint after the completed savepoint (type SUSPEND or TERMINATE) with which the job was stopped.

@@ -18,6 +18,8 @@ _RESTORED: Final = int(StoredAction.RESTORED)
 _OF_ALL: Final = int(StoredAction.IN_RESCALED_SNAPSHOT)
 _RUNNING: Final = int(LifeEvent.RUNNING)
 _LIST, _UNION, _BROADCAST = int(StoredKind.LIST), int(StoredKind.UNION_LIST), int(StoredKind.BROADCAST)
+_COMMITTABLE: Final = int(StoredKind.COMMITTABLE)
+"""Judged by law committed-once."""
 Name = tuple[int, int, int, int]
 """Operator, kind, state and key group."""
 Content = tuple[int, int]
@@ -63,6 +65,8 @@ class StatesOfTask:
             "fingerprint_sum",
         )
         for seq, checkpoint, action, *name, entries, total in facts.of("stored_state").tuples(columns):
+            if name[1] == _COMMITTABLE:
+                continue
             place = name[0], name[1], name[2], name[3]
             if action == _RESTORED:
                 self._found.examined += 1

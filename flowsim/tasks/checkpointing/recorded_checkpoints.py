@@ -22,7 +22,11 @@ from flowsim.streamrecord.events import CheckpointBarrier, Event
 from flowsim.task_clock import TaskClock
 from flowsim.tasks.checkpointing.job_master_gateway import TaskRestore
 from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints, OperatorSnapshotFutures
-from flowsim.tasks.checkpointing.state_facts import record_contents, record_state
+from flowsim.tasks.checkpointing.state_facts import (
+    record_contents,
+    record_state,
+    waiting_committables,
+)
 from flowsim.tasks.checkpointing.state_size import size_of_states
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 
@@ -185,7 +189,12 @@ class RecordedReports:
             size_of_states(list(states.values()), self._streams),
         )
         facts.step(checkpoint_id, CheckpointStep.ACKNOWLEDGE)
-        described = {name: replace(states[name], contents=found) for name, found in contents.items()}
+        described = {}
+        for wrapper in self._wrappers:
+            name = wrapper.operator.ctx.operator_id
+            if name in contents:
+                waiting = tuple(waiting_committables(wrapper.operator, states[name], self._streams))
+                described[name] = replace(states[name], contents=(*contents[name], *waiting))
         return replace(snapshot, subtask_states={**snapshot.subtask_states, **described})
 
     def on_decline(self, checkpoint_id: int, cause: CheckpointException) -> None:

@@ -18,11 +18,13 @@ from flowsim.facts.kinds import (
     CheckpointAction,
     CheckpointReason,
     CheckpointStep,
+    ElementKind,
     LifeEvent,
     RestartAction,
     SnapshotKind,
 )
-from flowsim.facts.schema import LIFECYCLE, TASK_ATTEMPT
+from flowsim.facts.schema import LIFECYCLE, RECEIVED, SENT, TASK_ATTEMPT
+from flowsim.graph.alignment import AlignmentSettings
 from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
 from flowsim.recording.reader import Recording
 from flowsim.recording.recorded_file import damaged
@@ -72,6 +74,9 @@ class RecordedCheckpoint:
     early_snapshots: int = 0
     """Those of them that did not wait for the last barrier, although they align: the checkpoint timed out (rule 12.20)."""
 
+    overtaken: int = 0
+    """The elements that its barriers overtook after its timeout; they may do so although it was aborted before."""
+
     @property
     def is_final(self) -> bool:
         """True if all operators had finished before their snapshots: the job ends with this checkpoint."""
@@ -80,7 +85,8 @@ class RecordedCheckpoint:
     @property
     def is_unaligned(self) -> bool:
         """True if its barriers were requested to overtake data, or did so after its timeout (rules 12.20, 12.142)."""
-        return self.alignment is AlignmentType.UNALIGNED or self.early_snapshots > 0 or self.persisted_bytes > 0
+        timed_out = self.early_snapshots > 0 or self.persisted_bytes > 0 or self.overtaken > 0
+        return self.alignment is AlignmentType.UNALIGNED or timed_out
 
     @property
     def end_to_end_ms(self) -> int | None:
@@ -228,7 +234,8 @@ class SubtaskMeasurements(NamedTuple):
 
 def checkpoint_history(recording: Recording) -> CheckpointHistory:
     """Reads the history. Memory holds one part, and the last 10,000 checkpoints. Raises BadInput for damaged parts."""
-    history, snapshots = CheckpointHistory(), _Snapshots()
+    history, snapshots, overtakes = CheckpointHistory(), _Snapshots(), _Overtakes()
+    settings = AlignmentSettings.recorded(recording.manifest.run.settings)
     tasks = {_NO_TASK, *(int(row[0]) for row in recording.static_rows("tasks"))}
     for epoch in range(len(recording.epochs)):
         for event in checkpoint_events(recording, epoch):
@@ -242,6 +249,8 @@ def checkpoint_history(recording: Recording) -> CheckpointHistory:
                 found.persisted_bytes += row[2]
                 found.state_bytes += row[3]
         snapshots.read(recording, epoch, history)
+        if settings is not None and settings.is_timeoutable:
+            overtakes.read(recording, epoch, history)
     return history
 
 
@@ -321,6 +330,27 @@ class _Snapshots:
                 found.last_snapshots += self._finished.get(task) == attempt
                 is_aligned = found.alignment is AlignmentType.ALIGNED
                 found.early_snapshots += is_aligned and self._aligning.get(task) == (attempt, found.checkpoint)
+
+
+class _Overtakes:
+    """Counts the elements that barriers overtook, from the positions of each barrier at both ends of its channel."""
+
+    def __init__(self) -> None:
+        self._written: dict[tuple[int, int], int] = {}
+        """By checkpoint and channel: the number of elements before a barrier that has not been read yet."""
+
+    def read(self, recording: Recording, epoch: int, history: CheckpointHistory) -> None:
+        for checkpoint, channel, position in self._barriers(recording, SENT.name, epoch):
+            self._written[checkpoint, channel] = position
+        for checkpoint, channel, position in self._barriers(recording, RECEIVED.name, epoch):
+            found, written = history.checkpoints.get(checkpoint), self._written.pop((checkpoint, channel), position)
+            if found is not None and found.alignment is AlignmentType.ALIGNED:
+                found.overtaken += written - position
+
+    @staticmethod
+    def _barriers(recording: Recording, table: str, epoch: int) -> Iterator[Sequence[int]]:
+        part = recording.part(table, epoch, ("timestamp", "channel", "position", "kind"))
+        return _rows(part.filter(pc.equal(part["kind"], int(ElementKind.UNALIGNED_BARRIER))).drop_columns("kind"))
 
 
 def _checked(

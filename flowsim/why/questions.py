@@ -8,6 +8,7 @@ from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.why.about import About
+from flowsim.why.aligned import exchanges, why_aligned
 from flowsim.why.answer import WhyAnswer
 from flowsim.why.firings.question import why_fired
 from flowsim.why.late import why_late
@@ -79,6 +80,14 @@ def _deleted(facts: RunFacts, asked: Asked) -> WhyAnswer:
 
 def _ignored(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_ignored(facts, asked.about, asked.tasks)
+
+
+def _aligned(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_aligned(facts, asked.about, asked.tasks)
+
+
+def _aligned_example(facts: RunFacts) -> Sequence[str]:
+    return exchanges(facts)[:1] if facts.graph.history.checkpoints else []
 
 
 def _late_example(facts: RunFacts) -> Sequence[str]:
@@ -154,6 +163,15 @@ _FIRED: Final = Question(
     _fired,
     _fired_example,
 )
+_ALIGNED: Final = Question(
+    "aligned",
+    "why the barriers of a checkpoint did not overtake the data of an exchange",
+    "[EXCHANGE] [CHECKPOINT]",
+    0,
+    2,
+    _aligned,
+    _aligned_example,
+)
 _LATE: Final = Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late, _late_example)
 _NO_OUTPUT: Final = Question(
     "no-output",
@@ -196,7 +214,7 @@ _TIMER: Final = Question(
 )
 QUESTIONS: Final = {
     question.name: question
-    for question in (_DELETED, _FIRED, _IGNORED, _LATE, _NO_OUTPUT, _ORDER, _STATE, _TIMER, _WAITING)
+    for question in (_ALIGNED, _DELETED, _FIRED, _IGNORED, _LATE, _NO_OUTPUT, _ORDER, _STATE, _TIMER, _WAITING)
 }
 
 

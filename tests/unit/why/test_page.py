@@ -89,6 +89,17 @@ PARTS = {
     "03_slow_sink_backpressure --set sinks.slow.chaining=always waiting numbers --at 500ms": [
         "does not wait at 500.000000 ms: it is busy", "3 operators in one thread, one after the other",
     ],
+    "40b_unaligned_under_back_pressure --set operators.slow.partition=rescale aligned 'priced -> slow' 1": [
+        "is aligned in checkpoint 1 by force", "its partitioner RESCALE does not support them", "waited", "[12.19]",
+    ],
+    "40b_unaligned_under_back_pressure aligned 'priced -> slow' 1": [
+        "is not aligned in checkpoint 1: its barriers overtook", "on 4 channels of 4", "[12.18]",
+    ],
+    "33_aligned_checkpoint_under_skew aligned 'Source: busy -> merged' 1": [
+        "is aligned in checkpoint 1: its barriers overtake nothing", "unaligned checkpoints are not enabled",
+        "merged (1/1) had its first barrier at 546.109000 ms, and the last one 293.9 ms later", "[12.47]",
+    ],
+    "37a_stop_with_savepoint_drain aligned": ["savepoints always are", "[12.47]"],
 }  # fmt: skip
 """The run and the question of each row, and parts of the answer."""
 

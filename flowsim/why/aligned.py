@@ -1,0 +1,289 @@
+"""``why aligned``: why the barriers of a checkpoint did not overtake data on an exchange, or that they did."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flowsim.errors import BadInput, did_you_mean
+from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointStep, ElementKind, Level, SnapshotKind
+from flowsim.graph.alignment import (
+    FORCED_RULE,
+    AlignedReason,
+    CheckpointAlignment,
+    ForcedAlignment,
+    checkpoint_alignment,
+)
+from flowsim.laws.job_graph import Channel
+from flowsim.laws.job_history import CheckpointEvent
+from flowsim.quantities import count_text, duration_text
+from flowsim.trace.alignment import forced_exchanges
+from flowsim.why.answer import Cause, WhyAnswer
+from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+
+_BARRIERS = (ElementKind.CHECKPOINT_BARRIER, ElementKind.UNALIGNED_BARRIER)
+_SAVEPOINTS = (SnapshotKind.SAVEPOINT, SnapshotKind.SUSPEND, SnapshotKind.TERMINATE)
+_MOST_CHANNELS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Barrier:
+    """The barrier of a checkpoint on a channel, up to the moment of the facts."""
+
+    channel: Channel
+    sent: Row | None
+    received: Row | None
+    is_early: bool
+    """True if the receiver took its snapshot without waiting for this barrier."""
+
+    @property
+    def overtaken(self) -> int:
+        """The number of elements that were written before it and are read behind it."""
+        if self.sent is None or self.received is None:
+            return 0
+        return self.sent["position"] - self.received["position"]
+
+    @property
+    def wait_ns(self) -> int:
+        return 0 if self.sent is None or self.received is None else self.received["time_ns"] - self.sent["time_ns"]
+
+
+def why_aligned(facts: RunFacts, about: Sequence[str], tasks: Collection[int] | None) -> WhyAnswer:
+    """Explains an exchange, by default the first that is aligned by force, in a checkpoint, by default its last one."""
+    if facts.recording.level < Level.ELEMENTS:
+        raise BadInput("the recording has no checkpoints: they need --record elements")
+    edge = _exchange(facts, about[0] if about else None, tasks)
+    event = _checkpoint(facts, edge, about[1] if len(about) > 1 else None)
+    if event is None:
+        moment = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
+        return WhyAnswer(Cause(f"No exchange has barriers: no checkpoint was triggered{moment}.", ("12.43",)))
+    names, kind = facts.names, SnapshotKind(event.type)
+    of_all = checkpoint_alignment(AlignmentType(event.alignment), kind, names.alignment_settings)
+    forced = names.forced.get(edge) if event.checkpoint in names.unaligned_checkpoints else None
+    barriers = _barriers(facts, edge, event)
+    statement = _statement(facts, edge, event, barriers, of_all, forced)
+    causes = _reasons(facts, edge, of_all, forced is not None, barriers)
+    if (of_all is None and forced is None) or event.alignment == AlignmentType.AT_LEAST_ONCE:
+        return WhyAnswer(statement, tuple(causes))
+    return WhyAnswer(statement, (*causes, *_behind_data(facts, barriers), *_waits(facts, event, barriers)))
+
+
+def exchanges(facts: RunFacts) -> list[str]:
+    """The names of the exchanges of the job, those first that are aligned by force."""
+    forced = facts.names.forced
+    return [facts.names.edge(edge) for edge in sorted(facts.graph.edges, key=lambda edge: (edge not in forced, edge))]
+
+
+def _exchange(facts: RunFacts, text: str | None, tasks: Collection[int] | None) -> int:
+    """The edge that a text names: its name, both ends of which are operators, a unique part of it, or ``edge 3``."""
+    names, edges = facts.names, facts.graph.edges
+    vertices = None if tasks is None else {facts.graph.tasks[task].vertex for task in tasks}
+    known = [edge for edge in sorted(edges) if vertices is None or edges[edge].target_vertex in vertices]
+    if not known:
+        raise BadInput("--task: no other task sends to it" if tasks else "the job has no exchange between tasks")
+    if text is None:
+        return next((edge for edge in known if edge in names.forced), known[0])
+    called = {f"edge {edge}": edge for edge in known}
+    found = [called[text]] if text in called else [edge for edge in known if names.edge(edge) == text]
+    found = found or [edge for edge in known if text.lower() in names.edge(edge).lower()]
+    if len(found) == 1:
+        return found[0]
+    listed = "\n".join(f"  edge {edge}  {names.edge(edge)} ({edges[edge].partitioner})" for edge in found or known)
+    if found:
+        raise BadInput(f"{text!r} matches {len(found)} exchanges; give the name or the number of one:\n{listed}")
+    near = did_you_mean(text, [names.edge(edge) for edge in known], is_listed=True)
+    raise BadInput(f"there is no exchange {text!r}{near}; there are:\n{listed}")
+
+
+def _checkpoint(facts: RunFacts, edge: int, text: str | None) -> CheckpointEvent | None:
+    """The trigger of a checkpoint by its number; without one, the last with a barrier on the exchange, or else the last."""
+    triggers = [
+        event
+        for event in facts.graph.history.checkpoints
+        if event.action == CheckpointAction.TRIGGERED and (facts.until_ns is None or event.time_ns <= facts.until_ns)
+    ]
+    if text is None:
+        written = _written(facts, edge)
+        return next(
+            (event for event in reversed(triggers) if event.checkpoint in written), triggers[-1] if triggers else None
+        )
+    found = next((event for event in triggers if str(event.checkpoint) == text), None)
+    if found is None:
+        known = f"{triggers[0].checkpoint} to {triggers[-1].checkpoint}" if triggers else "no checkpoints"
+        raise BadInput(f"there is no checkpoint {text!r}; the recording has {known}")
+    return found
+
+
+def _written(facts: RunFacts, edge: int) -> set[int]:
+    """The checkpoints whose barriers were written to an exchange."""
+    channels = [channel for channel in facts.graph.channels.values() if channel.edge == edge]
+    found: set[int] = set()
+    for task in {channel.source_task for channel in channels}:
+        for rows in facts.rows_of_attempts("sent", task):
+            barriers = np.isin(rows["kind"], _BARRIERS) & np.isin(rows["channel"], [one.channel for one in channels])
+            found.update(rows["timestamp"][barriers].tolist())
+    return found
+
+
+def _barriers(facts: RunFacts, edge: int, event: CheckpointEvent) -> list[_Barrier]:
+    """The barriers of a checkpoint on the channels of an exchange."""
+    whole = facts.until(event.time_ns).whole
+    found = []
+    for channel in facts.graph.channels.values():
+        if channel.edge == edge:
+            sent = _barrier(facts, whole.rows("sent", channel.source_task), channel, event)
+            received = _barrier(facts, whole.rows("received", channel.target_task), channel, event)
+            steps = _so_far(facts, whole.rows("checkpoint_steps", channel.target_task))
+            found.append(
+                _Barrier(channel, sent, received, _is_early(steps.equal(checkpoint=event.checkpoint), received))
+            )
+    return found
+
+
+def _is_early(steps: Rows, received: Row | None) -> bool:
+    """Whether a receiver took its snapshot before its last barrier, and before it read this one.
+
+    Not one that the coordinator triggered, because its senders have finished: it waits for no barrier (rule 12.35).
+    """
+    snapshot = steps.equal(step=CheckpointStep.SYNC_START).first()
+    last = steps.equal(step=CheckpointStep.ALIGNMENT_END).first()
+    if snapshot is None or not len(steps.equal(step=CheckpointStep.ALIGNMENT_START)):
+        return False
+    if last is not None and last["seq"] < snapshot["seq"]:
+        return False
+    return received is None or received["seq"] > snapshot["seq"]
+
+
+def _barrier(facts: RunFacts, rows: Rows, channel: Channel, event: CheckpointEvent) -> Row | None:
+    of_channel = _so_far(facts, rows).equal(channel=channel.channel, timestamp=event.checkpoint)
+    return next((row for row in of_channel if row["kind"] in _BARRIERS), None)
+
+
+def _so_far(facts: RunFacts, rows: Rows) -> Rows:
+    return rows if facts.until_ns is None else rows.where(rows["time_ns"] <= facts.until_ns)
+
+
+def _statement(
+    facts: RunFacts,
+    edge: int,
+    event: CheckpointEvent,
+    barriers: Sequence[_Barrier],
+    of_all: CheckpointAlignment | None,
+    forced: ForcedAlignment | None,
+) -> Cause:
+    name = f"{'savepoint' if event.type in _SAVEPOINTS else 'checkpoint'} {event.checkpoint}"
+    exchange = facts.names.edge(edge)
+    overtaken = sum(one.overtaken for one in barriers)
+    if all(one.sent is None for one in barriers):
+        text = f"No barrier of {name} was written to {exchange}: its senders took no part in it, or not yet."
+    elif of_all is not None and of_all.reason in (AlignedReason.DISABLED, AlignedReason.AT_LEAST_ONCE):
+        text = f"{exchange} is not aligned in {name}: its barriers overtake nothing, and it waits for none of them."
+    elif forced is not None:
+        text = f"{exchange} is aligned in {name} by force: its barriers overtake nothing, although the checkpoint is unaligned."
+    elif of_all is not None and not any(one.overtaken or one.is_early for one in barriers):
+        text = f"{exchange} is aligned in {name}: its barriers overtake nothing."
+    elif overtaken:
+        channels = sum(one.overtaken > 0 for one in barriers)
+        text = (
+            f"{exchange} is not aligned in {name}: its barriers overtook {count_text(overtaken, 'element')} on "
+            f"{count_text(channels, 'channel')} of {len(barriers):,}."
+        )
+    else:
+        text = (
+            f"{exchange} is not aligned in {name}: its barriers may overtake data, but there was nothing to overtake."
+        )
+    slowest = max(barriers, key=lambda one: one.wait_ns, default=None)
+    row = None if slowest is None else slowest.received or slowest.sent
+    lines = [_line(facts, one) for one in barriers[:_MOST_CHANNELS]]
+    if len(barriers) > _MOST_CHANNELS:
+        lines.append(f"and {count_text(len(barriers) - _MOST_CHANNELS, 'channel')} more")
+    rules = ("12.19",) if forced is not None else ("12.11",) if of_all is not None else ("12.18",)
+    channel = None if slowest is None else slowest.channel.channel
+    return Cause(text, rules, None if row is None else place_of(row), tuple(lines), channel)
+
+
+def _line(facts: RunFacts, one: _Barrier) -> str:
+    """What a barrier did on its channel."""
+    channel, sent, received = one.channel, one.sent, one.received
+    ends = f"channel #{channel.channel} from {facts.task(channel.source_task)} to {facts.task(channel.target_task)}"
+    if sent is None:
+        return f"{ends}: no barrier was written"
+    if received is None:
+        return f"{ends}: written at {facts.moment(sent['time_ns'])}, not read"
+    times = f"written at {facts.moment(sent['time_ns'])}, read at {facts.moment(received['time_ns'])}"
+    order = f"overtook {count_text(one.overtaken, 'element')}" if one.overtaken else "overtook nothing"
+    return f"{ends}: {times}, {order}"
+
+
+def _reasons(
+    facts: RunFacts, edge: int, of_all: CheckpointAlignment | None, is_forced: bool, barriers: Sequence[_Barrier]
+) -> list[Cause]:
+    """Why the exchange is aligned: because of the checkpoint, or of an input of its receiver."""
+    causes = []
+    if of_all is not None and not is_forced:
+        causes.append(Cause(f"In the whole checkpoint {of_all.sentence}.", of_all.rules))
+        if of_all.reason is AlignedReason.TIMEOUT:
+            causes.append(_after_timeout(barriers))
+    forced = facts.names.forced if is_forced else {each.exchange.edge: each for each in forced_exchanges(facts.names)}
+    found = forced.get(edge)
+    if found is not None:
+        causes.append(Cause(f"{found.sentence}.", (FORCED_RULE,)))
+        if found.reason is AlignedReason.OTHER_INPUT:
+            causes.append(Cause(f"{forced[found.by.edge].sentence}.", (FORCED_RULE,)))
+    elif of_all is None:
+        text = "The checkpoint is unaligned from its trigger on, and every input of the receiver supports unaligned barriers."
+        causes.append(Cause(text, ("12.47", "12.19")))
+    return causes
+
+
+def _after_timeout(barriers: Sequence[_Barrier]) -> Cause:
+    early = [one for one in barriers if one.overtaken or one.is_early]
+    if not early:
+        return Cause("No barrier of this exchange became unaligned.", ("12.20", "12.88"))
+    text = f"The barriers of {count_text(len(early), 'channel')} of {len(barriers):,} became unaligned after it."
+    return Cause(text, ("12.20", "12.90"))
+
+
+def _behind_data(facts: RunFacts, barriers: Sequence[_Barrier]) -> list[Cause]:
+    """The longest time that a barrier waited for the elements before it, which the receiver had to process first."""
+    slowest = max(barriers, key=lambda one: one.wait_ns, default=None)
+    if slowest is None or slowest.sent is None or slowest.received is None or slowest.overtaken:
+        return []
+    channel, sent = slowest.channel, slowest.sent
+    read = (
+        facts.until(slowest.received["time_ns"])
+        .rows("received", channel.target_task)
+        .before(slowest.received["seq"])
+        .equal(channel=channel.channel)
+    )
+    first = read.where(read["time_ns"] > sent["time_ns"]).first()
+    if first is None:
+        return []
+    unread = sent["position"] - first["position"]
+    text = (
+        f"The barrier on {facts.from_(channel)} waited {duration_text(slowest.wait_ns)} behind "
+        f"{count_text(unread, 'element')} that {facts.task(channel.target_task)} had not read when it was written."
+    )
+    return [Cause(text, ("12.11",), place_of(slowest.received), (), channel.channel)]
+
+
+def _waits(facts: RunFacts, event: CheckpointEvent, barriers: Sequence[_Barrier]) -> list[Cause]:
+    """The longest alignment of a receiver: from its first barrier to its last."""
+    whole = facts.until(event.time_ns).whole
+    found: list[tuple[int, Row, Row]] = []
+    for task in sorted({one.channel.target_task for one in barriers}):
+        steps = _so_far(facts, whole.rows("checkpoint_steps", task)).equal(checkpoint=event.checkpoint)
+        first = steps.equal(step=CheckpointStep.ALIGNMENT_START).first()
+        last = steps.equal(step=CheckpointStep.ALIGNMENT_END).first()
+        if first is not None and last is not None and last["time_ns"] > first["time_ns"]:
+            found.append((last["time_ns"] - first["time_ns"], first, last))
+    if not found:
+        return []
+    wait_ns, first, last = max(found, key=lambda one: one[0])
+    text = (
+        f"{facts.task(first['task'])} had its first barrier at {facts.moment(first['time_ns'])}, and the last one "
+        f"{duration_text(wait_ns)} later, on {facts.from_(facts.graph.channels[last['channel']])}."
+    )
+    return [Cause(text, ("12.11",), place_of(last), (), last["channel"])]

@@ -44,7 +44,7 @@ def test_bash_completes_names_of_commands() -> None:
         ("flowsim validate out --law chan", [law for law in LAW_IDS if law.startswith("chan")]),
         (
             "flowsim why out ",
-            ["deleted", "fired", "ignored", "late", "no-output", "order", "state", "timer", "waiting"],
+            ["aligned", "deleted", "fired", "ignored", "late", "no-output", "order", "state", "timer", "waiting"],
         ),
         ("flowsim rules 8.2", ["8.2", "8.20", "8.21", "8.22", "8.23", "8.24"]),
         ("flowsim rules 8.B", ["8.B"]),

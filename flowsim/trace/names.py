@@ -205,6 +205,10 @@ class Names:
         """Returns a key as JSON; '' if the stream has no keys."""
         return self._keys.get(key, f"#{key}") if key else ""
 
+    def has_value(self, fingerprint: int) -> bool:
+        """Whether the value of a record was stored."""
+        return self._values.place(fingerprint) is not None
+
     def value(self, fingerprint: int) -> str:
         """Returns the value of a record as JSON; '' if it was not stored."""
         return self._values.text(fingerprint) or ""

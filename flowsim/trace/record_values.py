@@ -27,11 +27,15 @@ class RecordValues:
 
     def text(self, fingerprint: int) -> str | None:
         """Returns the value as JSON, shortened if long; None if the value was not stored."""
+        place = self.place(fingerprint)
+        return None if place is None else shortened(str(self._table["value"][place].as_py()))
+
+    def place(self, fingerprint: int) -> int | None:
+        """Returns the row of the value in its table; None if the value was not stored."""
         sorted_numbers, order = self._index
-        place = int(np.searchsorted(sorted_numbers, fingerprint))
-        if place == len(sorted_numbers) or sorted_numbers[place] != fingerprint:
-            return None
-        return shortened(str(self._table["value"][int(order[place])].as_py()))
+        place = int(sorted_numbers.searchsorted(fingerprint))
+        is_known = place < len(sorted_numbers) and sorted_numbers[place] == fingerprint
+        return int(order[place]) if is_known else None
 
     @cached_property
     def _table(self) -> pa.Table:

@@ -10,6 +10,7 @@ from typing import Final
 from flowsim.trace.links import report_link
 from flowsim.trace.places import Place
 from flowsim.trace.time import moment_text
+from flowsim.why.sentence import Sentence
 
 _CHAPTER: Final = re.compile(r"\d+")
 _VIEWS: Final = {
@@ -22,15 +23,23 @@ _VIEWS: Final = {
 class Cause:
     """One link of a chain of causes.
 
-    ``rules``: numbers in ``docs/flink_rules.md``. ``details``: one line each, such as the watermark of each channel.
+    ``rules``: numbers in ``docs/flink_rules.md``. ``lines``: details, such as the watermark of each channel.
     ``place``: the fact that shows the cause; ``channel``: its channel, if the report shows the cause there.
     """
 
-    text: str
+    sentence: str | Sentence
     rules: tuple[str, ...] = ()
     place: Place | None = None
-    details: tuple[str, ...] = ()
+    lines: tuple[str | Sentence, ...] = ()
     channel: int | None = None
+
+    @property
+    def text(self) -> str:
+        return str(self.sentence)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        return tuple(map(str, self.lines))
 
     @property
     def view(self) -> str:

@@ -20,6 +20,7 @@ from flowsim.why.event_time.overtaken import described, overtaking_causes
 from flowsim.why.event_time.windows import windows_of
 from flowsim.why.records import Records
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
+from flowsim.why.sentence import EventTime, Sentence, Window
 
 _MOST_LISTED = 3
 _MOST_WINDOWS = 6
@@ -31,12 +32,12 @@ def why_late(facts: RunFacts, record: str | None = None, tasks: frozenset[int] |
     if record is None:
         if not len(drops):
             return _none_late(facts, tasks)
-        answer = _explained(facts, drops.row(0), drops)
+        answer = _explained(facts, drops.row(0))
         return WhyAnswer(answer.statement, answer.causes, (*_others(facts, drops), *answer.notes))
     wanted = np.array([one.fingerprint for one in Records(facts).find(record)], dtype=np.int64)
     found = drops.where(np.isin(drops["fingerprint"], wanted))
     if len(found):
-        return _explained(facts, found.row(0), found)
+        return _explained(facts, found.row(0))
     return _in_time(facts, record, wanted, tasks)
 
 
@@ -45,44 +46,52 @@ def _in_tasks(rows: Rows, tasks: frozenset[int] | None) -> Rows:
     return rows.where(mask)
 
 
-def _explained(facts: RunFacts, drop: Row, same: Rows) -> WhyAnswer:
+def _explained(facts: RunFacts, drop: Row) -> WhyAnswer:
+    statement, causes = late_causes(facts, drop)
+    return WhyAnswer(statement, tuple(causes), _elsewhere(facts.in_attempt_of(drop, "late_drop"), drop))
+
+
+def late_causes(facts: RunFacts, drop: Row) -> tuple[Cause, list[Cause]]:
+    """The statement that a record is late, and the chain of its causes. ``drop``: of table ``late_drop``.
+
+    Causes of the same watermark are computed once: several late records share them.
+    """
     facts = facts.in_attempt_of(drop, "late_drop")
     task, operator = drop["task"], facts.operator(drop["task"], drop["operator"])
     name = facts.operator_in(task, drop["operator"])
     fate = "goes to the late side output" if drop["side_output"] else "is dropped and only counted"
-    text = f"{described(facts, drop)} is late at {name}: it {fate}."
-    statement = Cause(text, ("10.10",), place_of(drop))
+    statement = Cause(Sentence(described(facts, drop), f" is late at {name}: it {fate}."), ("10.10",), place_of(drop))
     plan = None if operator is None else window_plan(operator)
     intake = facts.rows("window_intake", task).before(drop["seq"]).equal(operator=drop["operator"]).last() or drop
     rule, limit = _limit(facts, operator, plan, drop, intake)
-    causes = [rule, _watermark_cause(facts, task, drop), *overtaking_causes(facts, task, drop["seq"], limit)]
-    elsewhere = _elsewhere(facts, drop)
-    return WhyAnswer(statement, tuple(causes), elsewhere)
+    return statement, [rule, _watermark_cause(facts, task, drop), *overtaking_causes(facts, task, drop["seq"], limit)]
 
 
 def _limit(
     facts: RunFacts, operator: Operator | None, plan: WindowPlan | None, drop: Row, intake: Row
 ) -> tuple[Cause, int]:
     """The rule that makes the record late, and the watermark from which on it is late."""
-    watermark, timestamp = event_time(drop["watermark"]), drop["timestamp"]
+    watermark, timestamp = EventTime(drop["watermark"]), drop["timestamp"]
     if operator is not None and operator.kind == "interval_join":
-        text = f"An interval join does not use a record below the watermark, which is {watermark}."
+        text = Sentence("An interval join does not use a record below the watermark, which is ", watermark, ".")
         return Cause(text, ("10.35",), place_of(intake)), timestamp + 1
     lateness = number_of(operator.params, "lateness_ms") if operator is not None else 0
     windows = [] if plan is None else windows_of(plan, intake)
     if plan is None or not windows:
-        above = f"plus the allowed lateness of {span_text(lateness)} is not above the watermark"
-        text = f"Its timestamp {above}, which is {watermark}."
+        above = f"Its timestamp plus the allowed lateness of {span_text(lateness)} is not above the watermark"
+        text = Sentence(f"{above}, which is ", watermark, ".")
         return Cause(text, ("10.9",), place_of(intake)), timestamp + lateness
     cleanups = [(plan.cleanup_of(last_of(*window)), window) for window in windows]
     lines = tuple(
-        f"{window_text(*window)} is closed since the watermark reached {event_time(cleanup)}"
+        Sentence(Window(*window), " is closed since the watermark reached ", EventTime(cleanup))
         for cleanup, window in cleanups[:_MOST_WINDOWS]
     )
     which = "its window is" if len(windows) == 1 else f"all its {len(windows)} windows are"
-    text = (
-        f"The watermark of the operator was {watermark} when the record arrived, and {which} closed: a window is closed "
-        f"when the watermark reaches its last millisecond plus the allowed lateness of {span_text(lateness)}."
+    text = Sentence(
+        "The watermark of the operator was ",
+        watermark,
+        f" when the record arrived, and {which} closed: a window is closed when the watermark reaches its last "
+        f"millisecond plus the allowed lateness of {span_text(lateness)}.",
     )
     return Cause(text, ("10.8", "10.9"), place_of(intake), lines), max(cleanup for cleanup, _ in cleanups)
 
@@ -93,10 +102,10 @@ def _watermark_cause(facts: RunFacts, task: int, drop: Row) -> Cause:
     reached = marks.where(marks["timestamp"] >= drop["watermark"]).first() or marks.last()
     states = channel_states(facts, task, drop["seq"])
     inputs = {state.channel.input for state in states}
-    since = "" if reached is None else f" since {facts.moment(reached['time_ns'])}"
+    since = Sentence() if reached is None else Sentence(" since ", facts.since_start(reached))
     how = "the watermark of its only channel" if len(states) == 1 else "the minimum over the channels that it waits for"
     rules = ("8.9", "8.16") if len(inputs) > 1 else ("8.9",)
-    text = f"{facts.task(task)} has watermark {event_time(drop['watermark'])}{since}: {how}."
+    text = Sentence(f"{facts.task(task)} has watermark ", EventTime(drop["watermark"]), since, f": {how}.")
     return Cause(text, rules, None if reached is None else place_of(reached), tuple(one.text(facts) for one in states))
 
 

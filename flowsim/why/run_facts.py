@@ -27,6 +27,7 @@ from flowsim.why.rows import Ints as Ints
 from flowsim.why.rows import Mask as Mask
 from flowsim.why.rows import Row as Row
 from flowsim.why.rows import Rows as Rows
+from flowsim.why.sentence import Moment
 
 T = TypeVar("T")
 Attempts = dict[int, tuple[int, int]]
@@ -210,6 +211,10 @@ class RunFacts:
     def moment(self, time_ns: int) -> str:
         """A time as text, since the start of the run."""
         return moment_text(time_ns - self.start_ns)
+
+    def since_start(self, row: Row) -> Moment:
+        """The time of a fact since the start of the run."""
+        return Moment(row["time_ns"] - self.start_ns)
 
     def task(self, task: int) -> str:
         return self.names.short_task(task)

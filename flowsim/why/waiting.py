@@ -44,7 +44,7 @@ def why_waiting(facts: RunFacts, task: int) -> WhyAnswer:
     dead = facts.whole.rows("lifecycle", task).equal(event=LifeEvent.DEADLOCKED).first()
     if dead is not None:
         notes = (*notes, f"the job deadlocked at {facts.moment(dead['time_ns'])}: no task of it could run")
-    statement = replace(_statement(facts, state), details=(total,) if total else ())
+    statement = replace(_statement(facts, state), lines=(total,) if total else ())
     return WhyAnswer(statement, tuple(chain(facts, state)), notes)
 
 

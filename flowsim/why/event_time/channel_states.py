@@ -10,9 +10,9 @@ import numpy as np
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.event_time.valve_model import ValveModel
 from flowsim.laws.job_graph import Channel
-from flowsim.trace.time import event_time
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.run_facts import Row, RunFacts
+from flowsim.why.sentence import EventTime, Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,24 @@ class ChannelState:
     status_row: Row | None = None
     end_of_data: Row | None = None
 
-    def text(self, facts: RunFacts) -> str:
+    def text(self, facts: RunFacts) -> Sentence:
         """Its number, sender, watermark and status."""
-        watermark = "no watermark" if self.watermark == NO_TIMESTAMP else f"watermark {event_time(self.watermark)}"
-        text = f"{facts.from_(self.channel)}: {watermark}"
+        return Sentence(f"{facts.from_(self.channel)}: ", self.status(facts))
+
+    def status(self, facts: RunFacts) -> Sentence:
+        """Its watermark and status."""
+        if self.watermark == NO_TIMESTAMP:
+            parts = Sentence("no watermark")
+        else:
+            parts = Sentence("watermark ", EventTime(self.watermark))
         if self.is_idle and self.status_row is not None:
-            text += f", idle since {facts.moment(self.status_row['time_ns'])}"
+            parts = Sentence(parts, ", idle since ", facts.since_start(self.status_row))
         elif not self.is_aligned:
-            text += ", not waited for until it has caught up"
+            parts = Sentence(parts, ", not waited for until it has caught up")
         if self.end_of_data is not None:
             drained = "with" if self.end_of_data["timestamp"] else "without"
-            text += f", EndOfData {drained} drain at {facts.moment(self.end_of_data['time_ns'])}"
-        return text
+            parts = Sentence(parts, f", EndOfData {drained} drain at ", facts.since_start(self.end_of_data))
+        return parts
 
 
 def channel_states(facts: RunFacts, task: int, before_seq: int | None = None) -> list[ChannelState]:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
-from flowsim.quantities import count_text, duration_text
-from flowsim.trace.time import event_time, span_text
+from flowsim.quantities import duration_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.sentence import EventTime, EventTimeSpan, RecordCount, Sentence
 
 
 def strategy_of(operator: Operator) -> Mapping[str, object] | None:
@@ -54,23 +54,23 @@ def generated(
 def watermark_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:
     """How a strategy computed a watermark. ``row``: of table ``generated_watermark``."""
     strategy = strategy_of(operator) or {}
-    text = f"{facts.operator_in(task, operator.operator)} generated watermark {event_time(row['timestamp'])}"
-    after = f"after {count_text(row['records'], 'record')}"
+    name, watermark = facts.operator_in(task, operator.operator), EventTime(row["timestamp"])
+    text = Sentence(f"{name} generated watermark ", watermark)
     if row["timestamp"] == MAX_WATERMARK:
-        return Cause(f"{text} at the end of its input.", ("4.10", "8.7"), place_of(row))
+        return Cause(Sentence(text, " at the end of its input."), ("4.10", "8.7"), place_of(row))
+    text = Sentence(text, " after ", RecordCount(row["records"]))
     splits = facts.rows("generated_watermark", task).before(row["seq"]).equal(operator=operator.operator)
     if (splits["split"] >= 0).any():
-        return Cause(f"{text} {after}: the minimum over its splits.", ("8.6",), place_of(row))
+        return Cause(Sentence(text, ": the minimum over its splits."), ("8.6",), place_of(row))
     if strategy.get("kind") != "bounded" or row["max_timestamp"] == NO_TIMESTAMP:
-        return Cause(f"{text} {after}.", ("8.1",), place_of(row))
-    bound = number_of(strategy, "bound_ms")
-    text += f" {after}: {formula(row, bound)}."
-    return Cause(text, ("8.1",), place_of(row))
+        return Cause(Sentence(text, "."), ("8.1",), place_of(row))
+    return Cause(Sentence(text, ": ", formula(row, number_of(strategy, "bound_ms")), "."), ("8.1",), place_of(row))
 
 
-def formula(row: Row, bound_ms: int) -> str:
+def formula(row: Row, bound_ms: int) -> Sentence:
     """How a watermark of table ``generated_watermark`` follows from the records before it (rule 8.1)."""
-    return f"their highest timestamp {event_time(row['max_timestamp'])}, less the bound of {span_text(bound_ms)}, less 1 ms"
+    highest, bound = EventTime(row["max_timestamp"]), EventTimeSpan(bound_ms)
+    return Sentence("their highest timestamp ", highest, ", less the bound of ", bound, ", less 1 ms")
 
 
 def idle_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:

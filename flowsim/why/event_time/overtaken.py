@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.windows.plan import number_of
-from flowsim.trace.sentence import record_text
-from flowsim.trace.time import event_time, span_text
+from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.channel_states import ChannelState, channel_states
 from flowsim.why.event_time.generators import generated, generator_of, idle_cause, sent_at, strategy_of, watermark_cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.sentence import EventTime, EventTimeSpan, KeyValue, Part, RecordValue, Sentence
 
 _ONE_FOR_ONE = frozenset({"source", "map", "filter", "flat_map", "co_map", "reduce", "watermarks", "sink"})
 """Kinds of operators whose result at once follows the record that it belongs to."""
@@ -29,9 +29,10 @@ def overtaking_causes(facts: RunFacts, task: int, seq: int, limit: int) -> list[
             return [*causes, *_not_waited_for(facts, state, states, arrival)]
         sender = state.channel.source_task
         watermark = _overtaker(facts, state, limit, arrival)
-        text = (
-            f"The record came over {facts.from_(state.channel)}, behind watermark {event_time(watermark['timestamp'])} "
-            f"of that channel, which {facts.task(sender)} had sent before it."
+        text = Sentence(
+            f"The record came over {facts.from_(state.channel)}, behind watermark ",
+            EventTime(watermark["timestamp"]),
+            f" of that channel, which {facts.task(sender)} had sent before it.",
         )
         causes.append(Cause(text, ("8.18", "I7.b"), place_of(watermark), channel=state.channel.channel))
         origin = sent_at(facts, state.channel, watermark["position"])
@@ -42,8 +43,8 @@ def overtaking_causes(facts: RunFacts, task: int, seq: int, limit: int) -> list[
             return [*causes, *made]
         chain = {operator.kind for operator in facts.operators_of(sender)}
         if not chain <= _ONE_FOR_ONE:
-            text = f"{facts.task(sender)} emitted the record as a result, after it had forwarded the watermark."
-            return [*causes, Cause(text, ("8.15",), place_of(sent))]
+            result = f"{facts.task(sender)} emitted the record as a result, after it had forwarded the watermark."
+            return [*causes, Cause(result, ("8.15",), place_of(sent))]
         task, seq = sender, sent["seq"]
 
 
@@ -51,7 +52,7 @@ def _overtaker(facts: RunFacts, state: ChannelState, limit: int, arrival: Row) -
     """The last watermark of a channel that reached the limit."""
     received = facts.rows("received", arrival["task"]).before(arrival["seq"])
     marks = received.equal(channel=state.channel.channel, kind=ElementKind.WATERMARK)
-    return marks.where(marks["timestamp"] >= limit).row(-1)
+    return next(row for row in map(marks.row, reversed(range(len(marks)))) if row["timestamp"] >= limit)
 
 
 def _made_by(facts: RunFacts, state: ChannelState, origin: Row, sent: Row, limit: int) -> list[Cause]:
@@ -61,9 +62,10 @@ def _made_by(facts: RunFacts, state: ChannelState, origin: Row, sent: Row, limit
     if operator is None:
         if facts.graph.tasks[task].inputs:
             return []
-        text = (
-            f"{facts.task(task)} itself emitted watermark {event_time(origin['timestamp'])}, and then the record. "
-            "A source that emits its own watermarks must not emit them ahead of its records."
+        text = Sentence(
+            f"{facts.task(task)} itself emitted watermark ",
+            EventTime(origin["timestamp"]),
+            ", and then the record. A source that emits its own watermarks must not emit them ahead of its records.",
         )
         return [Cause(text, ("8.18",), place_of(origin), channel=channel.channel)]
     row = generated(facts, task, operator, ElementKind.WATERMARK, origin["timestamp"], origin["seq"])
@@ -73,9 +75,14 @@ def _made_by(facts: RunFacts, state: ChannelState, origin: Row, sent: Row, limit
     strategy, behind = strategy_of(operator) or {}, row["max_timestamp"] - sent["timestamp"]
     if strategy.get("kind") == "bounded" and behind > 0:
         needed, bound = row["max_timestamp"] - limit, number_of(strategy, "bound_ms")
-        text = (
-            f"The record is {span_text(behind)} behind the highest timestamp that {operator.name} had seen, but the bound "
-            f"allows {span_text(bound)}. With a bound of at least {span_text(needed)} it would have been in time."
+        text = Sentence(
+            "The record is ",
+            EventTimeSpan(behind),
+            f" behind the highest timestamp that {operator.name} had seen, but the bound allows ",
+            EventTimeSpan(bound),
+            ". With a bound of at least ",
+            EventTimeSpan(needed),
+            " it would have been in time.",
         )
         causes.append(Cause(text, ("8.1",), place_of(sent), channel=channel.channel))
     return causes
@@ -84,20 +91,23 @@ def _made_by(facts: RunFacts, state: ChannelState, origin: Row, sent: Row, limit
 def _not_waited_for(facts: RunFacts, state: ChannelState, states: list[ChannelState], arrival: Row) -> list[Cause]:
     """The channel of the record itself was behind, so the input did not wait for it."""
     sender = state.channel.source_task
-    own = state.text(facts).partition(": ")[2]
     others = tuple(one.text(facts) for one in states if one is not state)
     if state.status_row is None:
-        text = f"The record came over {facts.from_(state.channel)} ({own})."
+        text = Sentence(f"The record came over {facts.from_(state.channel)} (", state.status(facts), ").")
         return [Cause(text, ("8.9",), place_of(arrival), others, state.channel.channel)]
     became, place = ("became idle", "8.10") if state.is_idle else ("became active again", "8.11")
     idle = _idle_row(facts, state, arrival)
-    text = (
-        f"The record came over {facts.from_(state.channel)}, whose own watermark is only {event_time(state.watermark)}. "
-        f"But that channel was idle from {facts.moment(idle['time_ns'])} on, so the watermark did not wait for it"
+    text = Sentence(
+        f"The record came over {facts.from_(state.channel)}, whose own watermark is only ",
+        EventTime(state.watermark),
+        ". But that channel was idle from ",
+        facts.since_start(idle),
+        " on, so the watermark did not wait for it",
     )
     if not state.is_idle:
-        text += f"; it {became} at {facts.moment(state.status_row['time_ns'])}, too late to hold back the watermark"
-    causes = [Cause(text + ".", (place, "8.13"), place_of(idle), others, state.channel.channel)]
+        at = facts.since_start(state.status_row)
+        text = Sentence(text, f"; it {became} at ", at, ", too late to hold back the watermark")
+    causes = [Cause(Sentence(text, "."), (place, "8.13"), place_of(idle), others, state.channel.channel)]
     sent = sent_at(facts, state.channel, idle["position"])
     operator = generator_of(facts, state.channel)
     row = None
@@ -106,8 +116,8 @@ def _not_waited_for(facts: RunFacts, state: ChannelState, states: list[ChannelSt
     if row is not None and operator is not None:
         causes.append(idle_cause(facts, sender, operator, row))
     elif sent is not None and not facts.graph.tasks[sender].inputs:
-        text = f"{facts.task(sender)} itself declared that it is idle."
-        causes.append(Cause(text, ("8.10",), place_of(sent), channel=state.channel.channel))
+        declared = f"{facts.task(sender)} itself declared that it is idle."
+        causes.append(Cause(declared, ("8.10",), place_of(sent), channel=state.channel.channel))
     return causes
 
 
@@ -118,8 +128,14 @@ def _idle_row(facts: RunFacts, state: ChannelState, arrival: Row) -> Row:
     return statuses.equal(timestamp=-1).last() or statuses.row(-1)
 
 
-def described(facts: RunFacts, row: Row) -> str:
+def described(facts: RunFacts, row: Row) -> Sentence:
     """The record of a fact with its key."""
-    key = facts.names.key(row["key"])
-    text = record_text("Record", row["timestamp"], facts.names.value(row["fingerprint"]))
-    return f"{text}, key {key}," if key else text
+    names = facts.names
+    value: list[Part] = ["a Record"]
+    if names.has_value(row["fingerprint"]):
+        value = ["Record ", RecordValue(row["fingerprint"], names)]
+    if row["timestamp"] != NO_TIMESTAMP:
+        value += [" (timestamp ", EventTime(row["timestamp"]), ")"]
+    if names.key(row["key"]):
+        value += [", key ", KeyValue(row["key"], names), ","]
+    return Sentence(*value)

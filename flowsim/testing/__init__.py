@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flowsim.testing.assertions import assert_laws, assert_same_output_for_all_schedules, outputs, per_key_order
     from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
     from flowsim.testing.async_harness import AsyncFunctionHarness
-    from flowsim.testing.async_strategies import async_jobs, async_steps
+    from flowsim.testing.async_strategies import async_steps
     from flowsim.testing.harness import (
         CollectingOutput,
         Emitted,
@@ -22,8 +22,38 @@ if TYPE_CHECKING:
         MultipleInputOperatorHarness,
         OneInputOperatorHarness,
     )
+    from flowsim.testing.job_strategies import async_jobs, random_jobs
+    from flowsim.testing.part_strategies import (
+        answers_near_timeouts,
+        forced_alignments,
+        job_parts,
+        latency_markers,
+        pending_timers,
+        readers_of_other_widths,
+        restored_calls,
+        reused_records,
+        splits_with_idleness,
+        two_inputs,
+    )
+    from flowsim.testing.parts import (
+        AsyncPart,
+        ForcedAlignment,
+        JobPart,
+        MarkedBroadcast,
+        PendingTimers,
+        Recovery,
+        SplitsWithIdleness,
+        TwoInputs,
+        TwoReaders,
+    )
     from flowsim.testing.random_job import RandomJob, SourceStage, Stage
-    from flowsim.testing.random_windows import WindowJob, window_jobs
+    from flowsim.testing.random_windows import (
+        WindowJob,
+        aggregates_without_result,
+        merging_sessions,
+        reactivated_channels,
+        window_jobs,
+    )
     from flowsim.testing.runs import JobRun, run_job
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
     from flowsim.testing.strategies import (
@@ -33,7 +63,6 @@ if TYPE_CHECKING:
         keys,
         network_settings,
         policies,
-        random_jobs,
         scalars,
         schedules,
         scripted_sources,
@@ -74,10 +103,10 @@ _MODULE_OF = {
     "scripted_sources": "flowsim.testing.strategies",
     "job_settings": "flowsim.testing.strategies",
     "network_settings": "flowsim.testing.strategies",
-    "random_jobs": "flowsim.testing.strategies",
+    "random_jobs": "flowsim.testing.job_strategies",
     "window_jobs": "flowsim.testing.random_windows",
     "async_steps": "flowsim.testing.async_strategies",
-    "async_jobs": "flowsim.testing.async_strategies",
+    "async_jobs": "flowsim.testing.job_strategies",
     "RandomJob": "flowsim.testing.random_job",
     "SourceStage": "flowsim.testing.random_job",
     "Stage": "flowsim.testing.random_job",
@@ -85,6 +114,28 @@ _MODULE_OF = {
     "AsyncStep": "flowsim.testing.async_calls",
     "Answer": "flowsim.testing.async_calls",
     "Retry": "flowsim.testing.async_calls",
+    "job_parts": "flowsim.testing.part_strategies",
+    "answers_near_timeouts": "flowsim.testing.part_strategies",
+    "latency_markers": "flowsim.testing.part_strategies",
+    "reused_records": "flowsim.testing.part_strategies",
+    "readers_of_other_widths": "flowsim.testing.part_strategies",
+    "aggregates_without_result": "flowsim.testing.random_windows",
+    "reactivated_channels": "flowsim.testing.random_windows",
+    "merging_sessions": "flowsim.testing.random_windows",
+    "forced_alignments": "flowsim.testing.part_strategies",
+    "pending_timers": "flowsim.testing.part_strategies",
+    "restored_calls": "flowsim.testing.part_strategies",
+    "splits_with_idleness": "flowsim.testing.part_strategies",
+    "two_inputs": "flowsim.testing.part_strategies",
+    "JobPart": "flowsim.testing.parts",
+    "AsyncPart": "flowsim.testing.parts",
+    "MarkedBroadcast": "flowsim.testing.parts",
+    "TwoReaders": "flowsim.testing.parts",
+    "ForcedAlignment": "flowsim.testing.parts",
+    "PendingTimers": "flowsim.testing.parts",
+    "SplitsWithIdleness": "flowsim.testing.parts",
+    "TwoInputs": "flowsim.testing.parts",
+    "Recovery": "flowsim.testing.parts",
 }
 
 __all__ = [
@@ -130,6 +181,28 @@ __all__ = [
     "AsyncStep",
     "Answer",
     "Retry",
+    "job_parts",
+    "answers_near_timeouts",
+    "latency_markers",
+    "reused_records",
+    "readers_of_other_widths",
+    "aggregates_without_result",
+    "reactivated_channels",
+    "merging_sessions",
+    "forced_alignments",
+    "pending_timers",
+    "restored_calls",
+    "splits_with_idleness",
+    "two_inputs",
+    "JobPart",
+    "AsyncPart",
+    "MarkedBroadcast",
+    "TwoReaders",
+    "ForcedAlignment",
+    "PendingTimers",
+    "SplitsWithIdleness",
+    "TwoInputs",
+    "Recovery",
 ]
 
 

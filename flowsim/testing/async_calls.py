@@ -108,10 +108,13 @@ class ScriptedCalls(ResultFutureFunction):
             result_future.complete(self._on_timeout(value))
 
 
-Outcome = Literal["one", "two", "none", "error", "silent", "late"]
-"""The result of a call: results, an error, no answer, or an answer long after the timeout."""
+Outcome = Literal["one", "two", "none", "error", "silent", "late", "near"]
+"""The result of a call: results, an error, no answer, or an answer long after the timeout or near it."""
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+
+NEAR_US: Final = 2_000
+"""An answer near its timeout arrives at most this many microseconds before or after it."""
 
 _LATE_MS: Final = 1_000_000
 
@@ -122,7 +125,11 @@ class _NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An outcome after ``latency_us`` (0: before the function returns); silent and late outcomes ignore ``latency_us``."""
+    """An outcome after ``latency_us`` (0: before the function returns); silent and late outcomes ignore ``latency_us``.
+
+    An outcome near the timeout comes ``latency_us`` after ``NEAR_US`` before it, and has the results of a timeout, so that
+    the output does not depend on which of them is first.
+    """
 
     latency_us: int
     outcome: Outcome = "one"
@@ -159,7 +166,7 @@ def _is_error(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AsyncStep:
-    """An async operator over numbers, or tuples that end with one. Number, attempt and ``salt`` select the answer.
+    """An async operator over numbers, or tuples or lists that end with one. Number, attempt and ``salt`` select the answer.
 
     With ``replaces``, an element that timed out gives its negated number; otherwise it gives no result. An error
     without a retry becomes an answer with one result, so no job fails. Raises BadInput if an element would never be
@@ -178,8 +185,11 @@ class AsyncStep:
     def __post_init__(self) -> None:
         if not self.answers:
             raise BadInput("an async step needs at least one reply")
-        if self.timeout_ms == 0 and any(answer.outcome in ("silent", "late") for answer in self.answers):
+        outcomes = {answer.outcome for answer in self.answers}
+        if self.timeout_ms == 0 and outcomes & {"silent", "late", "near"}:
             raise BadInput("an async step whose calls never complete or complete late needs a timeout")
+        if self.retry is not None and "near" in outcomes:
+            raise BadInput("an async step whose calls complete near their timeout has no retry: the order would decide")
         if self.design == "legacy" and (self.timeout_ms > 0 or self.retry is not None):
             raise BadInput("an async step of the legacy design has no retry and no timeout (a timeout failed the job)")
         if self.retry is None and 0 < self.timeout_ms * 1000 <= max(answer.latency_us for answer in self.answers):
@@ -203,6 +213,9 @@ class AsyncStep:
                 return Reply(None)
             case "late":
                 return Reply(self.timeout_ms + _LATE_MS, (_with(value, -1),))
+            case "near":
+                earliest_ms = self.timeout_ms - NEAR_US * 1000 / NS_PER_MS
+                return Reply(earliest_ms + latency_ms % (2 * NEAR_US * 1000 / NS_PER_MS), self.timed_out(value))
             case _:
                 return Reply(latency_ms, (_with(value, number * 14 + attempt + 1),))
 
@@ -247,7 +260,7 @@ class AsyncStep:
 
 
 def _number(value: Value) -> int:
-    number = value[-1] if isinstance(value, tuple) else value
+    number = value[-1] if isinstance(value, tuple | list) else value
     if not isinstance(number, int):
         raise BadInput(f"async steps process integers, got {value!r:.40}")
     return number
@@ -256,4 +269,6 @@ def _number(value: Value) -> int:
 def _with(value: Value, number: int) -> Value:
     """Replaces the number of an element; keeps numbers small for any number of steps."""
     small = number % 1009 if number >= 0 else -(-number % 1009)
+    if isinstance(value, list):
+        return [*value[:-1], small]
     return (*value[:-1], small) if isinstance(value, tuple) else small

@@ -1,18 +1,15 @@
-"""Hypothesis strategies for async operators: the answers of their calls, and random jobs around them.
+"""Hypothesis strategies for async operators: the answers of their calls.
 
 Examples shrink to calls that are answered at once, in order, with enough capacity.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from flowsim.datastream.async_data_stream import Design
 from flowsim.errors import MissingExtra
 from flowsim.testing.async_calls import Answer, AsyncStep, Outcome, Retry
-from flowsim.testing.random_job import RandomJob, Stage
-from flowsim.testing.strategies import random_jobs
 
 try:
     from hypothesis import strategies as st
@@ -28,9 +25,6 @@ NEVER_MS: Final = 10_000_000_000
 
 LONG_MS: Final = 20_000
 """A timeout in ms that no answered call reaches unless it waits long for other calls."""
-
-UNTIL_ALL_IS_ANSWERED_MS: Final = 3_000_000
-"""A pause in ms before the end of the input, because there are no retries after the end (rule 11.27)."""
 
 
 def latencies_us(longest_us: int = LONGEST_US) -> SearchStrategy[int]:
@@ -57,7 +51,7 @@ def async_steps(
     silent_retries: bool = False,
     designs: tuple[Design, ...] = ("mailbox",),
 ) -> AsyncStep:
-    """Draws one async operator with determined outcomes: no answer arrives near its timeout.
+    """Draws one async operator with determined outcomes: an answer near its timeout has the results of a timeout.
 
     All calls of the legacy design are answered: there a timeout fails the job (rule 11.31), and there are no retries.
     ``tries_again`` says whether calls are retried; None allows both. ``silent_retries`` says whether retried calls may
@@ -72,7 +66,7 @@ def async_steps(
         outcomes += ["silent", "late"] if silent_retries else []
         timeout_ms = LONG_MS if silent_retries else NEVER_MS
     elif design == "mailbox" and draw(st.booleans()):
-        outcomes += ["silent", "late"]
+        outcomes += ["silent", "late", "near"]
         timeout_ms = draw(st.sampled_from([LONGEST_US // 1000 + 1, 60]))
     answer = st.builds(Answer, latencies_us(), st.sampled_from(outcomes))
     return AsyncStep(
@@ -89,34 +83,3 @@ def async_steps(
 
 def _decided(draw: st.DrawFn, given: bool | None) -> bool:
     return draw(st.booleans()) if given is None else given
-
-
-@st.composite
-def async_jobs(
-    draw: st.DrawFn,
-    *,
-    max_sources: int = 2,
-    max_stages: int = 4,
-    max_records: int = 12,
-    designs: tuple[Design, ...] = ("mailbox",),
-) -> RandomJob:
-    """Draws ``random_jobs`` with async stages: in chains, between exchanges, several in a row.
-
-    ``RandomJob.expected`` gives the output: the answers of the calls, and the replacement results after timeouts.
-    """
-    job = draw(random_jobs(max_sources=max_sources, max_stages=max_stages, max_records=max_records))
-    which = draw(st.sets(st.integers(0, len(job.stages) - 1), min_size=1))
-    # One chain cannot contain both designs.
-    design = draw(st.sampled_from(designs))
-    stages: list[Stage] = []
-    for position, stage in enumerate(job.stages):
-        # A stage with two inputs is not replaced; of the others only ``count`` needs a specific partitioning.
-        if position in which and stage.kind != "co_map":
-            stage = replace(stage, kind="async", fan_out=1, calls=draw(async_steps(designs=(design,))))
-        stages.append(stage)
-    waits = any(stage.calls is not None and stage.calls.retry is not None for stage in stages)
-    pause_ms = UNTIL_ALL_IS_ANSWERED_MS if waits else 0
-    sources = tuple(replace(source, last_pause_ms=pause_ms) for source in job.sources)
-    # Without a flush a buffer would be sent only at the end of the input, after which there are no retries.
-    flushed = {"buffer_timeout_ms": 100} if waits and job.settings["buffer_timeout_ms"] == -1 else {}
-    return RandomJob(sources, tuple(stages), {**job.settings, **flushed})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep
 from flowsim.datastream.common import Types
@@ -21,6 +21,7 @@ from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.testing.async_calls import AsyncStep
+from flowsim.testing.parts import JobPart
 
 Number = int
 
@@ -83,6 +84,8 @@ class RandomJob:
     sources: tuple[SourceStage, ...]
     stages: tuple[Stage, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
+    parts: tuple[JobPart, ...] = ()
+    """Other streams of the job; their settings take precedence, the last ones first."""
 
     def __post_init__(self) -> None:
         for position, stage in enumerate(self.stages, len(self.sources)):
@@ -104,14 +107,26 @@ class RandomJob:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The names of the stages without readers; their output is collected. A source without readers does not run."""
+        """The names of the stages and parts whose output is determined: of the stages, those without readers.
+
+        A source without readers does not run.
+        """
         read = {source for stage in self.stages for source in stage.reads}
         count = len(self.sources) + len(self.stages)
-        return tuple(name_of(position) for position in range(len(self.sources), count) if position not in read)
+        stages = (name_of(position) for position in range(len(self.sources), count) if position not in read)
+        return *stages, *(name for name, part in self.named_parts.items() if part.expected() is not None)
+
+    @property
+    def named_parts(self) -> dict[str, JobPart]:
+        """The parts by the names of their last operators: ``p0``, ``p1``, ..."""
+        return {f"p{position}": part for position, part in enumerate(self.parts)}
 
     def build(self) -> StreamExecutionEnvironment:
         """Builds the job; ``name_of`` gives the name of every source and stage."""
-        env = StreamExecutionEnvironment.get_execution_environment().configure(None, **self.settings)
+        settings = dict(self.settings)
+        for part in self.parts:
+            settings |= part.settings
+        env = StreamExecutionEnvironment.get_execution_environment().configure(None, **settings)
         streams: list[DataStream] = [self._source(env, position) for position in range(len(self.sources))]
         for position, stage in enumerate(self.stages, len(self.sources)):
             first = _partitioned(_united([streams[source] for source in stage.inputs]), stage)
@@ -122,10 +137,12 @@ class RandomJob:
                 made = _operator(first, stage)
             made = made.set_parallelism(stage.parallelism).name(name_of(position))
             streams.append(made if stage.chained else made.disable_chaining())
+        for name, part in self.named_parts.items():
+            part.add_to(env).name(name)
         return env
 
-    def expected(self) -> dict[str, Counter[Number]]:
-        """Returns the expected count of each number at each end of the job."""
+    def expected(self) -> dict[str, Counter[Any]]:
+        """Returns the expected count of each number, or value of a part, at each of ``ends``."""
         values: list[Counter[Number]] = [
             Counter(number for subtask in source.numbers for number in subtask) for source in self.sources
         ]
@@ -134,11 +151,9 @@ class RandomJob:
                 _arriving([values[source] for source in sources], stage) for sources in (stage.inputs, stage.second)
             )
             values.append(_co_mapped(arriving, second) if stage.second else _batch(arriving, stage))
-        return {
-            name: values[position]
-            for position, name in enumerate(map(name_of, range(len(values))))
-            if name in self.ends
-        }
+        found: dict[str, Counter[Any] | None] = {name_of(position): made for position, made in enumerate(values)}
+        found |= {name: part.expected() for name, part in self.named_parts.items()}
+        return {name: made for name, made in found.items() if name in self.ends and made is not None}
 
     def _parallelism(self, position: int) -> int:
         sources = len(self.sources)

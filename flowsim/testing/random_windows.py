@@ -5,18 +5,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from flowsim.connectors.memory import CollectSink
-from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
+from flowsim.connectors.script import Entry, ScriptedSource, WatermarkEntry, idle, record, sleep, watermark
 from flowsim.datastream import OutputTag, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.data_stream import DataStream
-from flowsim.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
+from flowsim.datastream.functions import AggregateFunction, ProcessAllWindowFunction, ProcessWindowFunction
 from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.datastream.window import (
     AnyOfTrigger,
@@ -46,6 +47,10 @@ from flowsim.datastream.window import (
     WindowAssigner,
 )
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.testing.strategies import keys
+
+LATE: Final = OutputTag("late")
+"""The side output of late records."""
 
 _Windows = TypeVar("_Windows", WindowedStream[DataStream], AllWindowedStream[DataStream])
 Reading = tuple[str, int]
@@ -81,6 +86,22 @@ class _RowsOfAll(ProcessAllWindowFunction[Reading, tuple[str, int, int], Window]
         self, context: ProcessAllWindowFunction.Context[Window], elements: Iterable[Reading]
     ) -> Iterable[tuple[str, int, int]]:
         yield "all", context.window().max_timestamp(), len(list(elements))
+
+
+class _NoOddCounts(AggregateFunction):
+    """Counts records; an odd count has no result, so its window does not fire (rule 10.32)."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: Reading, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> tuple[str, int] | None:
+        return None if accumulator % 2 else ("count", accumulator)
+
+    def merge(self, acc_a: int, acc_b: int) -> int:
+        return acc_a + acc_b
 
 
 ASSIGNERS: Final[Mapping[str, Callable[[], WindowAssigner[Any, Any]]]] = {
@@ -147,7 +168,10 @@ _BY_CLOCK_ALONE: Final = ("clock", "every 6 ms by clock", "clock, purging", "eve
 
 @dataclass(frozen=True, slots=True)
 class WindowJob:
-    """A job with a keyed window over one script per source subtask."""
+    """A job with a keyed window over one script per source subtask; also a part of a random job.
+
+    ``aggregates``: the window aggregates its records, with no result for some of them, instead of processing them.
+    """
 
     assigner: str
     trigger: str
@@ -156,30 +180,41 @@ class WindowJob:
     late_output: bool
     window_all: bool
     scripts: tuple[tuple[Entry, ...], ...]
+    aggregates: bool = False
 
     def build(self) -> StreamGraph:
         """Builds the job: source -> (key) -> window -> sink, with late records to a second sink."""
         env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
-        readings = env.add_source(ScriptedSource(*self.scripts)).set_parallelism(len(self.scripts))
-        assigner, late = ASSIGNERS[self.assigner](), OutputTag("late")
-        if self.window_all:
-            alone = self._furnished(readings.window_all(assigner), late)
-            counted = alone.process(_RowsOfAll())
-        else:
-            keyed = readings.key_by(_key_of, Types.STRING())
-            counted = self._furnished(keyed.window(assigner), late).process(_RowsOfWindow()).set_parallelism(2)
-        counted = counted.name("window")
+        counted = self.add_to(env).name("window")
         counted.sink_to(CollectSink()).name("sink")
         if self.late_output:
-            counted.get_side_output(late).rebalance().sink_to(CollectSink()).name("late sink")
+            counted.get_side_output(LATE).rebalance().sink_to(CollectSink()).name("late sink")
         return env.stream_graph("random windows")
 
-    def _furnished(self, windows: _Windows, late: OutputTag) -> _Windows:
+    @property
+    def settings(self) -> Mapping[str, object]:
+        return {}
+
+    def add_to(self, env: StreamExecutionEnvironment) -> DataStream:
+        """Adds source and window; returns the output of the window."""
+        readings = env.add_source(ScriptedSource(*self.scripts)).set_parallelism(len(self.scripts))
+        assigner = ASSIGNERS[self.assigner]()
+        if self.window_all:
+            alone = self._furnished(readings.window_all(assigner))
+            return alone.aggregate(_NoOddCounts()) if self.aggregates else alone.process(_RowsOfAll())
+        keyed = self._furnished(readings.key_by(_key_of, Types.STRING()).window(assigner))
+        counted = keyed.aggregate(_NoOddCounts()) if self.aggregates else keyed.process(_RowsOfWindow())
+        return counted.set_parallelism(2)
+
+    def expected(self) -> None:
+        """The output depends on the order in which records and watermarks of several subtasks arrive."""
+
+    def _furnished(self, windows: _Windows) -> _Windows:
         trigger, evictor = TRIGGERS[self.trigger], EVICTORS[self.evictor]
         windows = windows if trigger is None else windows.trigger(trigger())
         windows = windows if evictor is None else windows.evictor(evictor())
         windows = windows.allowed_lateness(self.lateness_ms)
-        return windows.side_output_late_data(late) if self.late_output else windows
+        return windows.side_output_late_data(LATE) if self.late_output else windows
 
 
 def accepted(assigner: str, trigger: str) -> bool:
@@ -196,19 +231,30 @@ def accepted(assigner: str, trigger: str) -> bool:
     return trigger not in _BY_CLOCK_ALONE or "clock" in assigner or assigner.startswith("global")
 
 
+def window_jobs() -> SearchStrategy[WindowJob]:
+    """Draws window jobs that Flink accepts: out-of-order records, watermarks, and pauses that advance the clock.
+
+    Some have one feature in particular: those of ``merging_sessions``, ``reactivated_channels`` and
+    ``aggregates_without_result``.
+    """
+    everything = _accepted_jobs()
+    return st.one_of(everything, everything, merging_sessions(), reactivated_channels(), aggregates_without_result())
+
+
 @st.composite
-def window_jobs(draw: st.DrawFn) -> WindowJob:
-    """Draws window jobs that Flink accepts: out-of-order records, watermarks, and pauses that advance the clock."""
+def _accepted_jobs(draw: st.DrawFn) -> WindowJob:
     pairs = [(a, t) for a in ASSIGNERS for t in TRIGGERS if accepted(a, t)]
     assigner, trigger = draw(st.sampled_from(pairs))
+    evictor = draw(st.sampled_from(sorted(EVICTORS)))
     return WindowJob(
         assigner,
         trigger,
-        draw(st.sampled_from(sorted(EVICTORS))),
+        evictor,
         draw(st.sampled_from((0, 3, 9))),
         draw(st.booleans()),
         draw(st.integers(0, 5)) == 0,
         tuple(draw(st.lists(_scripts(), min_size=1, max_size=2))),
+        evictor == "none" and draw(st.booleans()),
     )
 
 
@@ -228,3 +274,79 @@ def _scripts(draw: st.DrawFn) -> tuple[Entry, ...]:
             mark = now
             entries.append(watermark(now))
     return tuple(entries)
+
+
+@st.composite
+def reactivated_channels(draw: st.DrawFn) -> WindowJob:
+    """Draws windows over channels that become active while their watermarks are behind that of the task."""
+    low_ms = draw(st.integers(0, 9))
+    high_ms = low_ms + draw(st.integers(1, 40))
+    again_ms = draw(st.integers(0, high_ms + 20))
+    pause_ms = draw(st.sampled_from([300, 20]))
+    first, second = (draw(st.lists(st.tuples(keys(2), st.integers(0, high_ms + 9)), max_size=3)) for _ in range(2))
+    late = [record(reading, reading[1]) for reading in first]
+    more = [record(reading, reading[1]) for reading in second]
+    left: list[Entry] = [
+        *late,
+        watermark(low_ms),
+        idle(),
+        sleep(2 * pause_ms),
+        *more,
+        watermark(again_ms),
+        sleep(pause_ms),
+    ]
+    right: list[Entry] = [
+        *more,
+        sleep(pause_ms),
+        watermark(high_ms),
+        sleep(2 * pause_ms),
+        *late,
+        watermark(high_ms + 7),
+    ]
+    ends: list[Entry] = [idle()] if draw(st.booleans()) else []
+    assigner = draw(st.sampled_from(["tumbling", "sliding", "sessions"]))
+    return WindowJob(assigner, "the assigner's", "none", 0, False, False, ((*left, *ends), tuple(right)))
+
+
+@st.composite
+def merging_sessions(draw: st.DrawFn) -> WindowJob:
+    """Draws session windows with continuous triggers whose windows merge between two firings."""
+    script: list[Entry] = []
+    at_ms = 0
+    for _ in range(draw(st.integers(1, 3))):
+        at_ms += draw(st.integers(0, 9))
+        far_ms = at_ms + draw(st.integers(4, 7))
+        script += [record(("a", 0), at_ms), record(("a", 1), far_ms), watermark(at_ms + draw(st.integers(0, 3)))]
+        script += [record(("a", 2), at_ms + 3), watermark(at_ms + draw(st.integers(4, 9)))]
+        at_ms = far_ms
+    trigger = draw(st.sampled_from(["every 4 ms", "every 4 ms, purging", "every 4 ms or two counts"]))
+    lateness_ms, aggregates = draw(st.sampled_from([0, 9])), draw(st.booleans())
+    rising = [each for each, is_new in zip(script, _rises(script), strict=True) if is_new]
+    return WindowJob("sessions", trigger, "none", lateness_ms, False, False, (tuple(rising),), aggregates)
+
+
+def _rises(script: Sequence[Entry]) -> list[bool]:
+    highest = -1
+    rises = []
+    for entry in script:
+        rises.append(not isinstance(entry, WatermarkEntry) or entry.timestamp > highest)
+        if isinstance(entry, WatermarkEntry):
+            highest = max(highest, entry.timestamp)
+    return rises
+
+
+@st.composite
+def aggregates_without_result(draw: st.DrawFn) -> WindowJob:
+    """Draws windows whose aggregate has no result for some of their contents (rule 10.32)."""
+    assigner = draw(st.sampled_from(["tumbling", "sliding", "sessions", "tumbling by clock"]))
+    trigger = draw(st.sampled_from(["the assigner's", "count", "every 4 ms"]))
+    return WindowJob(
+        assigner,
+        trigger,
+        "none",
+        draw(st.sampled_from([0, 3])),
+        False,
+        False,
+        tuple(draw(st.lists(_scripts(), min_size=1, max_size=2))),
+        True,
+    )

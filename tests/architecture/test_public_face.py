@@ -100,7 +100,10 @@ FROZEN = {
         FIFO some_schedules OneInputOperatorHarness MultipleInputOperatorHarness CollectingOutput Emitted ManualClock
         AsyncFunctionHarness ScriptedCalls Reply Fault event_streams flat_records values scalars keys timestamps
         seeds policies schedules scripted_sources job_settings network_settings random_jobs window_jobs async_steps
-        async_jobs RandomJob SourceStage Stage WindowJob AsyncStep Answer Retry
+        async_jobs RandomJob SourceStage Stage WindowJob AsyncStep Answer Retry job_parts answers_near_timeouts
+        latency_markers reused_records readers_of_other_widths aggregates_without_result reactivated_channels
+        merging_sessions forced_alignments pending_timers restored_calls splits_with_idleness two_inputs JobPart AsyncPart
+        MarkedBroadcast TwoReaders ForcedAlignment PendingTimers SplitsWithIdleness TwoInputs Recovery
     """,
 }
 

@@ -19,9 +19,9 @@ from flowsim.datastream.common import Duration
 from flowsim.errors import BadInput
 from flowsim.faults.catalogue import Fault
 from flowsim.laws.law import Verdict
-from flowsim.testing import JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
+from flowsim.testing import AsyncPart, JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
 from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
-from flowsim.testing.async_strategies import async_jobs
+from flowsim.testing.job_strategies import async_jobs
 from tests.support.jobs.async_facts import calls_of, most_queued
 
 pytestmark = pytest.mark.property
@@ -36,7 +36,8 @@ def check(job: RandomJob, run: JobRun) -> None:
     violated = [outcome.law for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
     run.claim("every law holds", not violated, violated)
     for stage in job.stages:
-        if stage.calls is not None and len([other for other in job.stages if other.calls is not None]) == 1:
+        of_parts = [part for part in job.parts if isinstance(part, AsyncPart)]
+        if stage.calls is not None and len([other for other in job.stages if other.calls is not None] + of_parts) == 1:
             most = most_queued(run)
             run.claim("no more wait than there is space for", most <= stage.calls.capacity, most)
 

@@ -31,7 +31,8 @@ from flowsim.laws.law import Verdict
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules, scripted_sources
 from flowsim.testing.async_calls import Answer, AsyncStep, Retry
-from flowsim.testing.async_strategies import UNTIL_ALL_IS_ANSWERED_MS, async_steps
+from flowsim.testing.async_strategies import async_steps
+from flowsim.testing.job_strategies import UNTIL_ALL_IS_ANSWERED_MS
 from flowsim.units import MAX_WATERMARK
 from tests.support.jobs.async_facts import calls_of, facts_of
 

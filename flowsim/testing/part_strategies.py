@@ -1,0 +1,220 @@
+"""Hypothesis strategies for the parts of random jobs: one for each feature, and ``job_parts``, which draws some of them.
+
+Examples shrink to few records, no failure, and Flink's settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from flowsim.connectors.script import (
+    Entry,
+    IdleEntry,
+    RecordEntry,
+    ScriptedSource,
+    WatermarkEntry,
+    record,
+    sleep,
+)
+from flowsim.errors import MissingExtra
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.testing.async_calls import Answer, AsyncStep
+from flowsim.testing.parts import (
+    AsyncPart,
+    ForcedAlignment,
+    JobPart,
+    MarkedBroadcast,
+    PendingTimers,
+    Recovery,
+    SplitsWithIdleness,
+    TwoInputs,
+    TwoReaders,
+)
+from flowsim.testing.random_windows import aggregates_without_result, merging_sessions, reactivated_channels
+from flowsim.testing.strategies import keys, scripted_sources
+
+try:
+    from hypothesis import strategies as st
+    from hypothesis.strategies import SearchStrategy
+except ModuleNotFoundError as missing:
+    raise MissingExtra("testing", "flowsim.testing.part_strategies") from missing
+
+Scripts = tuple[tuple[Entry, ...], ...]
+"""A script for each subtask of a source."""
+
+_READINGS: Final = st.tuples(keys(3), st.integers(0, 20))
+_NUMBERS: Final = st.lists(st.integers(0, 99), max_size=8).map(tuple)
+_GAPS_MS: Final = st.sampled_from([1, 5, 20])
+_SHORT_INTERVAL_MS: Final = 10
+"""The shortest interval of checkpoints that Flink allows."""
+
+
+def _scripts(*, min_subtasks: int = 1, max_entries: int = 8) -> SearchStrategy[Scripts]:
+    sources = scripted_sources(_READINGS, min_subtasks=min_subtasks, max_entries=max_entries, max_sleep_ms=120)
+    return sources.map(_awake_at_end)
+
+
+def _awake_at_end(source: ScriptedSource) -> Scripts:
+    """Removes idleness from the end of a script: a subtask that ends while it is idle sends no last watermark."""
+    return tuple(tuple(_awake(script)) for script in source.scripts)
+
+
+def _awake(script: Sequence[Entry]) -> list[Entry]:
+    kept = list(script)
+    last = max((at for at, each in enumerate(kept) if isinstance(each, RecordEntry | WatermarkEntry)), default=-1)
+    return [each for at, each in enumerate(kept) if at < last or not isinstance(each, IdleEntry)]
+
+
+def recoveries(
+    checkpoints: SearchStrategy[CheckpointSettings] | None = None, *, max_record: int = 6
+) -> SearchStrategy[Recovery]:
+    """Draws checkpoints with or without a failure at one of the first records; aligned checkpoints by default."""
+    aligned = st.just(CheckpointSettings(_SHORT_INTERVAL_MS))
+    failures = st.one_of(st.none(), st.integers(0, max_record), st.integers(0, max_record))
+    return st.builds(Recovery, aligned if checkpoints is None else checkpoints, failures, st.sampled_from([0, 7]))
+
+
+def _unaligned() -> SearchStrategy[CheckpointSettings]:
+    return st.builds(
+        lambda timeout_ms: CheckpointSettings(_SHORT_INTERVAL_MS, unaligned=True, aligned_timeout_ms=timeout_ms),
+        st.sampled_from([1, 3, 0, 8]),
+    )
+
+
+# Async operators.
+
+
+def _calls(*outcomes: str, capacity: SearchStrategy[int] | None = None) -> SearchStrategy[AsyncStep]:
+    answer = st.builds(Answer, st.sampled_from([0, 500, 1_900, 2_000, 2_100, 3_900]), st.sampled_from(outcomes))
+    return st.builds(
+        lambda mode, capacity, answers, salt, replaces: AsyncStep(mode, capacity, tuple(answers), salt, 41, replaces),
+        st.sampled_from(["ordered", "unordered"]),
+        st.sampled_from([10, 3, 2, 1]) if capacity is None else capacity,
+        st.lists(answer, min_size=1, max_size=4),
+        st.integers(0, 6),
+        st.booleans().map(lambda gives_nothing: not gives_nothing),
+    )
+
+
+def answers_near_timeouts() -> SearchStrategy[AsyncPart]:
+    """Draws async operators with answers that arrive up to 2 ms before or after their timeouts."""
+    return st.builds(AsyncPart, _scripts(), _calls("near", "near", "one"))
+
+
+def reused_records() -> SearchStrategy[AsyncPart]:
+    """Draws async operators with object reuse, behind an operator that emits the same mutable record each time."""
+    return st.builds(AsyncPart, _scripts(), _calls("one", "two"), st.just(True))
+
+
+def restored_calls() -> SearchStrategy[AsyncPart]:
+    """Draws async operators with elements in the queue at checkpoints, from which some are restored."""
+    scripts = st.lists(
+        st.lists(st.tuples(_READINGS, _GAPS_MS), min_size=3, max_size=8).map(_paced), min_size=1, max_size=2
+    )
+    calls = _calls("near", "near", "one", capacity=st.sampled_from([10, 3, 2, 1]))
+    checkpoints = st.one_of(st.just(CheckpointSettings(_SHORT_INTERVAL_MS)), _unaligned())
+    return st.builds(AsyncPart, scripts.map(tuple), calls, st.just(False), recoveries(checkpoints))
+
+
+def _paced(readings: Sequence[tuple[tuple[str, int], int]]) -> tuple[Entry, ...]:
+    return tuple(entry for reading, gap_ms in readings for entry in (record(reading), sleep(gap_ms)))
+
+
+# Exchanges.
+
+
+def latency_markers() -> SearchStrategy[MarkedBroadcast]:
+    """Draws broadcasts that latency markers pass."""
+    return st.builds(MarkedBroadcast, _NUMBERS, _GAPS_MS, st.sampled_from([10, 3, 1]), st.sampled_from([2, 3]))
+
+
+def readers_of_other_widths() -> SearchStrategy[TwoReaders]:
+    """Draws two readers of one stream with different parallelism."""
+    how = st.sampled_from(["rebalance", "rescale", "shuffle", "broadcast", "global"])
+    numbers = st.lists(_NUMBERS, min_size=1, max_size=3).map(tuple)
+    return st.builds(TwoReaders, numbers, st.sampled_from([(1, 2), (2, 1), (2, 3), (3, 1)]), st.tuples(how, how))
+
+
+def forced_alignments() -> SearchStrategy[ForcedAlignment]:
+    """Draws exchanges that align unaligned checkpoints with an aligned timeout, before a slow operator."""
+    return st.builds(
+        ForcedAlignment,
+        st.lists(_NUMBERS, min_size=2, max_size=3).map(tuple),
+        _GAPS_MS,
+        st.sampled_from(["broadcast", "forward", "rescale"]),
+        st.sampled_from([3000, 500, 9000]),
+        recoveries(_unaligned()),
+    )
+
+
+# Timers.
+
+
+def pending_timers() -> SearchStrategy[PendingTimers]:
+    """Draws operators with many processing-time timers at checkpoints, from which some are restored."""
+    waits = st.tuples(keys(5), st.integers(1, 60))
+    readings = st.lists(waits, min_size=6, max_size=14).map(tuple)
+    scripts = st.lists(readings, min_size=1, max_size=2).map(tuple)
+    return st.builds(PendingTimers, scripts, st.sampled_from([2, 1, 6]), recoveries(max_record=9))
+
+
+# Event time.
+
+
+def splits_with_idleness() -> SearchStrategy[SplitsWithIdleness]:
+    """Draws sources with splits, idleness and watermark alignment, before a slow operator."""
+    entry = st.one_of(
+        st.tuples(st.sampled_from(["p0", "p1"]), _READINGS, st.integers(0, 40)),
+        st.sampled_from([30, 90, 5]),
+    )
+    of_subtasks = st.lists(st.lists(entry, max_size=8).map(_of_splits), min_size=1, max_size=2).map(tuple)
+    return st.builds(
+        SplitsWithIdleness,
+        of_subtasks,
+        st.sampled_from([40, 25, None]),
+        st.sampled_from([None, 30, 5]),
+        st.sampled_from([0, 2_000, 25_000]),
+    )
+
+
+def _of_splits(entries: Sequence[tuple[str, tuple[str, int], int] | int]) -> tuple[Entry, ...]:
+    script: list[Entry] = []
+    now_ms = 0
+    for entry in entries:
+        if isinstance(entry, int):
+            script.append(sleep(entry))
+        else:
+            split, value, step_ms = entry
+            now_ms += step_ms
+            script.append(record(value, now_ms, split=split))
+    return tuple(script)
+
+
+def two_inputs() -> SearchStrategy[TwoInputs]:
+    """Draws keyed operators with two inputs that become idle at different times."""
+    return st.builds(TwoInputs, _scripts(), _scripts())
+
+
+# All of them.
+
+
+@cache  # a strategy is checked again whenever it is constructed: 25 ms for each job
+def job_parts(max_parts: int = 2) -> SearchStrategy[tuple[JobPart, ...]]:
+    """Draws parts of a job, each with one of the features above; often none."""
+    part = st.one_of(
+        readers_of_other_widths(),
+        latency_markers(),
+        aggregates_without_result(),
+        merging_sessions(),
+        reactivated_channels(),
+        two_inputs(),
+        answers_near_timeouts(),
+        reused_records(),
+        splits_with_idleness(),
+        forced_alignments(),
+        pending_timers(),
+        restored_calls(),
+    )
+    return st.lists(part, max_size=max_parts).map(tuple)

@@ -1,0 +1,237 @@
+"""Random jobs reach every feature of their parts: the recording shows that it happened, not only that it was drawn."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from flowsim.cluster.job_execution import JobStatus
+from flowsim.facts.kinds import (
+    AsyncAction,
+    ElementKind,
+    FireCause,
+    RestartAction,
+    StoredAction,
+    StoredKind,
+    SystemTimer,
+    TimerAction,
+    WindowResult,
+)
+from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES
+from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.testing import (
+    AsyncPart,
+    ForcedAlignment,
+    JobRun,
+    RandomJob,
+    WindowJob,
+    random_jobs,
+    run_job,
+    schedules,
+)
+from flowsim.testing.async_calls import NEAR_US
+from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from tests.support.drawn import drawn
+
+pytestmark = pytest.mark.property
+
+JOBS = 500
+AT_LEAST = 5
+"""How often each feature must happen in these jobs."""
+MANY_TIMERS = 5
+FACTS = {table.name for table in FACT_TABLES}
+COLUMNS = {table.name: [column.name for column in table.columns] for table in (*FACT_TABLES, *STATIC_TABLES)}
+Row = dict[str, Any]
+Feature = Callable[[RandomJob, JobRun], bool]
+
+
+def rows(run: JobRun, table: str, kinds: Collection[int] | None = None) -> Iterator[Row]:
+    """The rows of a table, or those of some kinds."""
+    names = COLUMNS[table]
+    found = run.facts.rows(table) if table in FACTS else run.facts.static_rows(table)
+    kind = 0 if kinds is None else names.index("kind")
+    return (dict(zip(names, row, strict=True)) for row in found if kinds is None or row[kind] in kinds)
+
+
+def tasks_of_part(job: RandomJob, run: JobRun, position: int) -> set[int]:
+    """The tasks whose chains contain the last operator of a part."""
+    vertices = {row["vertex"] for row in rows(run, "operators") if row["name"] == f"p{position}"}
+    return {row["task"] for row in rows(run, "tasks") if row["vertex"] in vertices}
+
+
+def answer_arrives_near_timeout(job: RandomJob, run: JobRun) -> bool:
+    """A call completes at most 2 ms before the time of its timeout."""
+    due = {
+        (row["task"], row["operator"], row["entry"]): row["timestamp"]
+        for row in rows(run, "system_timers")
+        if row["kind"] == SystemTimer.TIMEOUT and row["action"] == TimerAction.REGISTER
+    }
+    timed_out = set()
+    for row in rows(run, "async_elements"):
+        element = row["task"], row["operator"], row["entry"]
+        if row["action"] == AsyncAction.TIMEOUT:
+            timed_out.add(element)
+        if row["action"] == AsyncAction.COMPLETE and element in due and element not in timed_out:
+            early_ms = due[element] - row["time_ns"] / NS_PER_MS
+            if 0 <= early_ms <= NEAR_US / 1000:
+                return True
+    return False
+
+
+def timeout_comes_before_answer(job: RandomJob, run: JobRun) -> bool:
+    """An element times out whose call would have been answered at most 2 ms later."""
+    return any(
+        row["action"] == AsyncAction.TIMEOUT and row["task"] in tasks_of_part(job, run, position)
+        for position, part in enumerate(job.parts)
+        if isinstance(part, AsyncPart) and not {answer.outcome for answer in part.calls.answers} & {"silent", "late"}
+        for row in rows(run, "async_elements")
+    )
+
+
+def marker_passes_broadcast(job: RandomJob, run: JobRun) -> bool:
+    behind = {row["target_vertex"] for row in rows(run, "edges") if row["partitioner"] == "BROADCAST"}
+    tasks = {row["task"] for row in rows(run, "tasks") if row["vertex"] in behind}
+    return any(row["task"] in tasks for row in rows(run, "latencies"))
+
+
+def reused_records_are_queued(job: RandomJob, run: JobRun) -> bool:
+    """Two elements of one mutable record are in the queue at the same time."""
+    for position, part in enumerate(job.parts):
+        if isinstance(part, AsyncPart) and part.reuses_records:
+            tasks = tasks_of_part(job, run, position)
+            queued: defaultdict[int, set[int]] = defaultdict(set)
+            for row in rows(run, "async_elements"):
+                if row["task"] in tasks and row["kind"] == ElementKind.RECORD:
+                    if row["action"] == AsyncAction.PUT:
+                        queued[row["task"]].add(row["entry"])
+                    elif row["action"] == AsyncAction.EMIT:
+                        queued[row["task"]].discard(row["entry"])
+                    if len(queued[row["task"]]) > 1:
+                        return True
+    return False
+
+
+def readers_have_other_widths(job: RandomJob, run: JobRun) -> bool:
+    """Two vertices of different parallelism receive records of one operator."""
+    tasks = {row["task"]: row for row in rows(run, "tasks")}
+    edge_of = {row["channel"]: row["edge"] for row in rows(run, "channels")}
+    read = {
+        edge_of[channel] for channel in {row[3] for row in run.facts.rows("received") if row[5] == ElementKind.RECORD}
+    }
+    width = {row["vertex"]: row["parallelism"] for row in tasks.values()}
+    widths: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+    for row in rows(run, "edges"):
+        if row["edge"] in read:
+            widths[row["source_vertex"], row["source_operator"]].add(width[row["target_vertex"]])
+    return any(len(different) > 1 for different in widths.values())
+
+
+def aggregate_has_no_result(job: RandomJob, run: JobRun) -> bool:
+    """A window fires more often than it emits a record (rule 10.32)."""
+    for position, part in enumerate(job.parts):
+        if isinstance(part, WindowJob) and part.aggregates:
+            tasks = tasks_of_part(job, run, position)
+            fired = Counter(row["task"] for row in rows(run, "window_fire") if row["result"] != WindowResult.PURGE)
+            emitted = {row["task"]: row["records_out"] for row in rows(run, "operator_counts") if row["operator"] == 0}
+            if any(fired[task] > emitted[task] for task in tasks):
+                return True
+    return False
+
+
+def channel_becomes_active_behind_watermark(job: RandomJob, run: JobRun) -> bool:
+    event_time = ElementKind.WATERMARK, ElementKind.STATUS
+    facts = [*rows(run, "received", event_time), *rows(run, "task_watermark", event_time)]
+    of_channel: dict[int, int] = {}
+    of_task: dict[int, int] = {}
+    for row in sorted(facts, key=lambda row: (row["task"], row["seq"])):
+        if "input" in row:
+            if row["kind"] == ElementKind.WATERMARK:
+                of_task[row["task"]] = row["timestamp"]
+        elif row["kind"] == ElementKind.WATERMARK:
+            of_channel[row["channel"]] = row["timestamp"]
+        elif row["timestamp"] == WatermarkStatus.ACTIVE.value and (
+            of_channel.get(row["channel"], NO_TIMESTAMP) < of_task.get(row["task"], NO_TIMESTAMP)
+        ):
+            return True
+    return False
+
+
+def continuous_trigger_fires_merged_session(job: RandomJob, run: JobRun) -> bool:
+    """A merged session fires for a timer before its end."""
+    merged = {(row["task"], row["into_start"], row["into_end"]) for row in rows(run, "window_merge")}
+    return any(
+        (row["task"], row["window_start"], row["window_end"]) in merged
+        and row["cause"] == FireCause.EVENT_TIME_TIMER
+        and row["watermark"] < row["window_end"] - 1
+        for row in rows(run, "window_fire")
+    )
+
+
+def alignment_is_forced_beyond_timeout(job: RandomJob, run: JobRun) -> bool:
+    """A task aligns a checkpoint for longer than the aligned timeout, and stores no in-flight data (rule 12.19)."""
+    for position, part in enumerate(job.parts):
+        if isinstance(part, ForcedAlignment) and part.recovery.checkpoints.aligned_timeout_ms > 0:
+            tasks = tasks_of_part(job, run, position)
+            timeout_ns = part.recovery.checkpoints.aligned_timeout_ms * NS_PER_MS
+            if any(
+                row["task"] in tasks and row["alignment_ns"] > timeout_ns and row["persisted_bytes"] == 0
+                for row in rows(run, "checkpoint_metrics")
+            ):
+                return True
+    return False
+
+
+def _timers_of_checkpoints(run: JobRun, action: StoredAction) -> Counter[tuple[int, int]]:
+    stored: Counter[tuple[int, int]] = Counter()
+    for row in rows(run, "stored_state"):
+        if row["kind"] == StoredKind.PROCESSING_TIME_TIMERS and row["action"] == action:
+            stored[row["task"], row["checkpoint"]] += row["entries"]
+    return stored
+
+
+def many_timers_are_stored(job: RandomJob, run: JobRun) -> bool:
+    return max(_timers_of_checkpoints(run, StoredAction.STORED).values(), default=0) >= MANY_TIMERS
+
+
+def timers_are_restored(job: RandomJob, run: JobRun) -> bool:
+    return max(_timers_of_checkpoints(run, StoredAction.RESTORED).values(), default=0) > 1
+
+
+def queue_is_restored(job: RandomJob, run: JobRun) -> bool:
+    """A task restarts from a checkpoint that contains elements of its async queue (rule 11.22)."""
+    stored = {(row["task"], row["checkpoint"]) for row in rows(run, "snapshots") if row["elements"] > 0}
+    return any(
+        row["action"] == RestartAction.RESTART and (row["task_id"], row["checkpoint"]) in stored
+        for row in rows(run, "restarts")
+    )
+
+
+FEATURES: tuple[Feature, ...] = (
+    answer_arrives_near_timeout,
+    timeout_comes_before_answer,
+    marker_passes_broadcast,
+    reused_records_are_queued,
+    readers_have_other_widths,
+    aggregate_has_no_result,
+    channel_becomes_active_behind_watermark,
+    continuous_trigger_fires_merged_session,
+    alignment_is_forced_beyond_timeout,
+    many_timers_are_stored,
+    timers_are_restored,
+    queue_is_restored,
+)
+
+
+def test_random_jobs_reach_every_feature() -> None:
+    reached: Counter[str] = Counter()
+    for seed in range(JOBS):
+        job, schedule = drawn(st.tuples(random_jobs(), schedules()), seed)
+        run = run_job(job, schedule=schedule)
+        assert run.result.status is JobStatus.FINISHED, (seed, run.result.report)
+        assert {end: Counter(run.values(end)) for end in job.ends} == job.expected(), seed
+        reached.update(feature.__name__ for feature in FEATURES if feature(job, run))
+    assert {name: reached[name] for name in (each.__name__ for each in FEATURES) if reached[name] < AT_LEAST} == {}

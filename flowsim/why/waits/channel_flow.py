@@ -61,18 +61,26 @@ def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
     ours = facts.rows("buffers", channel.source_task).equal(channel=channel.channel)
     theirs = facts.rows("buffers", channel.target_task).equal(channel=channel.channel)
     data = ours.equal(kind=BufferKind.DATA)
+    if channel.local:
+        # Rule 6.17: the receiver reads the sender's queue, and no fact says that a buffer left it.
+        read = len(theirs.equal(side=BufferSide.RECEIVED, kind=BufferKind.DATA))
+        queued = max(0, len(data.equal(side=BufferSide.QUEUED)) - read)
+        return ChannelFlow(channel, len(sent), len(received), queued, queued, 0, 0, None, None, 0, _last_flush(ours))
     gone = data.where(np.isin(data["side"], [BufferSide.SENT, BufferSide.SKIPPED]) & (data["whole"] == 1))
     out, arrived = ours.equal(side=BufferSide.SENT), theirs.equal(side=BufferSide.RECEIVED)
     held = len(arrived.equal(kind=BufferKind.DATA)) - len(theirs.equal(side=BufferSide.RECYCLED))
-    flush = ours.equal(side=BufferSide.FLUSHED).last()
-    last = ours.where(np.isin(ours["side"], [BufferSide.SENT, BufferSide.QUEUED])).last()
-    if flush is not None and last is not None and flush["seq"] < last["seq"]:
-        flush = None
     queued = len(data.equal(side=BufferSide.QUEUED)) - len(gone)
     return ChannelFlow(
         channel, len(sent), len(received), queued, queued - _is_tail_read(data, sent), len(out) - len(arrived), held,
-        None if channel.local else _credits(facts, channel, out.last()), out.last(), _announced(facts, channel), flush,
+        _credits(facts, channel, out.last()), out.last(), _announced(facts, channel), _last_flush(ours),
     )  # fmt: skip
+
+
+def _last_flush(ours: Rows) -> Row | None:
+    """The last flush of a sender's queue, if it came after the last buffer was queued or sent."""
+    flush = ours.equal(side=BufferSide.FLUSHED).last()
+    last = ours.where(np.isin(ours["side"], [BufferSide.SENT, BufferSide.QUEUED])).last()
+    return None if flush is not None and last is not None and flush["seq"] < last["seq"] else flush
 
 
 def _is_tail_read(data: Rows, sent: Rows) -> bool:
@@ -106,6 +114,8 @@ def flow_text(facts: RunFacts, flow: ChannelFlow, of_sender: bool) -> str:
     elements = f"{count_text(flow.in_flight, 'element')} sent and not read"
     if not facts.has("buffers"):
         return f"{name}: {elements}"
+    if channel.local:
+        return f"{name}: a local channel; {elements}"
     parts = [f"{count_text(flow.queued, 'buffer')} in the sender's queue"]
     if flow.credits is not None:
         parts.append(count_text(flow.credits, "credit"))

@@ -44,7 +44,7 @@ def _channel_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int
             unread = [one.channel for one in flows if not one.in_flight and not has_ended(facts, one.channel)]
             return causes, unread[0].source_task if unread else None
         sender = state_of(facts, flow.channel.source_task)
-        return causes, sender.task if sender.doing in STUCK else None
+        return causes, sender.task if sender.doing in (*STUCK, Doing.BUSY) else None
     found, following = _no_sender_has_sent(facts, state, flows, bool(blocked))
     return [*causes, *found], following
 
@@ -83,6 +83,8 @@ def _where(facts: RunFacts, flow: ChannelFlow) -> str:
     channel = flow.channel
     if facts.graph.edges[channel.edge].exchange == "BLOCKING" and not flow.held and not flow.wire:
         return "in a blocking exchange"
+    if channel.local:
+        return "in buffers of the sender"
     receiver = facts.task(channel.target_task)
     places = [
         (flow.held, "in buffers of " + receiver),

@@ -1,0 +1,95 @@
+"""Sentences about sources without a record (rule 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowsim.facts.kinds import (
+    ElementKind,
+    LifeEvent,
+    RestartAction,
+)
+from tests.support.truth.recorded_run import RecordedRun, Row
+from tests.support.truth.task_states import no_more_input
+from tests.support.why_truth import Claim, Pattern
+
+ATTEMPT = r"(?: in attempt (?P<attempt>\d+) \(of 0 to (?P<last>\d+)\))?"
+
+
+def records_of(run: RecordedRun, task: int, now: int, *, later: bool = False) -> list[Row]:
+    rows = run.after if later else run.until
+    return rows("sent", task, now, kind=ElementKind.RECORD)
+
+
+def of_attempt(claim: Claim) -> bool:
+    """An attempt that is named is that of the moment."""
+    if claim["attempt"] is None:
+        return not any(
+            row.task_id == claim.task() and row.action == RestartAction.RESTART for row in claim.run.restarts
+        )
+    last = max(
+        row.attempt for row in claim.run.restarts if row.task_id == claim.task() and row.action == RestartAction.RESTART
+    )
+    return (claim.number("attempt"), claim.number("last")) == (claim.run.attempt(claim.task(), claim.now), last)
+
+
+def source_alone(claim: Claim) -> bool:
+    run, task, now = claim.run, claim.task(), claim.now
+    emitted, later = records_of(run, task, now), records_of(run, task, now, later=True)
+    assert of_attempt(claim)
+    assert (claim["m"] is None) is (not emitted)
+    assert not emitted or claim.moment("m") == emitted[-1].time_ns
+    if claim["next"]:
+        assert later[0].time_ns == claim.moment("next")
+    if claim["end"]:
+        ends = [
+            row.time_ns
+            for row in run.all("lifecycle", task, now)
+            if row.event == LifeEvent.FINISHED and row.operator == -1
+        ]
+        assert ends == [claim.moment("end")]
+    return bool(later) is bool(claim["next"])
+
+
+def source_chained(claim: Claim) -> bool:
+    run, task, now = claim.run, claim.task(), claim.now
+    assert of_attempt(claim)
+    rows = [row for table in ("sent", "async_elements", "window_intake") for row in run.until(table, task, now)]
+    if claim["m"]:
+        assert any(row.time_ns == claim.moment("m") for row in rows)
+        assert not any(
+            row.time_ns > claim.moment("m")
+            for row in rows
+            if getattr(row, "kind", 0) == ElementKind.RECORD and getattr(row, "action", 0) == 0
+        )
+    if claim["total"]:
+        counts = [row.records_out for row in run.all("operator_counts", task, now) if row.operator == 0]
+        assert counts == [claim.number("total")]
+    return True
+
+
+def no_more_records(claim: Claim) -> bool:
+    """An operator behind the source may still emit: timers, and results of calls."""
+    run, task = claim.run, claim.task()
+    counts = [row for row in run.all("operator_counts", task, claim.now) if row.operator == 0]
+    return of_attempt(claim) and no_more_input(run, task, claim.now) and len(counts) <= 1
+
+
+SOURCES: Sequence[Pattern] = (
+    Pattern(
+        "source alone",
+        rf"{{t:T}} is a source(?: and has no record to read)?{ATTEMPT}: (?:it emitted its last record at "
+        rf"{{m:M}}|it has emitted no "
+        r"record so far)(?:; the next one comes at {next:M}|, and there is no other one until its end at {end:M})?\.",
+        source_alone,
+    ),
+    Pattern(
+        "source in a chain",
+        rf"{{t:T}} is a source(?: and has no record to read)?{ATTEMPT}: (?:the last one that the recording shows "
+        rf"was (?:sent to|queued "
+        r"by|processed by) .+? at {m:M}|the recording does not show what it emitted so far, because .+ took it in the same task)"
+        r"(?:; the next one was .+ at {next:M}|; it emitted {total:N} records? in all(?: in attempt \d+ \(of 0 to \d+\))?)?\.",
+        source_chained,
+    ),
+    Pattern("source ended", rf"{{t:T}} has ended its data{ATTEMPT}: it emits no more records\.", no_more_records),
+)

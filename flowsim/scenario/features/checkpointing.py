@@ -85,7 +85,8 @@ class CheckpointingModel(Strict):
     )
     unaligned: bool = Field(
         default=False,
-        description="Barriers overtake buffered data, which is stored with the checkpoint; savepoints stay aligned.",
+        description="Barriers overtake buffered data, which is stored with the checkpoint; savepoints stay aligned, and so "
+        "do exchanges of some partitioners, and the other inputs of their receivers.",
     )
     aligned_timeout: DurationMs = Field(
         default=0,

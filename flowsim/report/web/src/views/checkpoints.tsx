@@ -120,8 +120,8 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
 
 /** Why exchanges are aligned in a checkpoint: all of them, or single ones. */
 function whyAligned({ model: { names } }: Store, one: Checkpoint): string[] {
-  const texts = [...(one.whyAligned ? [one.whyAligned] : []), ...names.forcedTexts()];
-  return texts.map((text) => `${text[0]!.toUpperCase()}${text.slice(1)}.`);
+  const ofAll = one.whyAligned && one.whyAligned[0]!.toUpperCase() + one.whyAligned.slice(1);
+  return [...(ofAll ? [ofAll] : []), ...names.forcedTexts()].map((text) => `${text}.`);
 }
 
 /** The first of many names. */

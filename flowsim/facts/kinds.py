@@ -70,6 +70,8 @@ class CreditKind(IntEnum):
     INITIAL_GOT = 1
     ANNOUNCED = 2
     GOT = 3
+    RESUMED = 4
+    """The sender was told that its receiver resumes the channel after an event that blocked it (rule 5.27)."""
 
 
 class SegmentAction(IntEnum):

@@ -217,9 +217,10 @@ BUFFERS = Table(
             "follow; otherwise 1")),
 )  # fmt: skip
 CREDITS = Table(
-    "credits", Level.FULL, "credits that a receiver granted or a sender received (section 6.B)",
+    "credits", Level.FULL, "credits that a receiver granted or a sender received, or the resumption of a channel (section 6.B)",
     (SEQ, TASK, TIME, _CHANNEL, Column("kind", "b", "which step", CreditKind),
-     Column("credits", "i", "number of credits"), Column("balance", "i", "sender: its credits after this step; receiver: -1")),
+     Column("credits", "i", "number of credits; RESUMED: 0"),
+     Column("balance", "i", "sender: its credits after this step; receiver: -1")),
 )  # fmt: skip
 SEGMENTS = Table(
     "segments", Level.FULL, "a memory segment was moved into, within or out of a local buffer pool (section 5.E)",

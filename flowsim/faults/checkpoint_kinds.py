@@ -9,6 +9,12 @@ from flowsim.faults.fault_kind import Component, FaultKind
 CHECKPOINT_FAULTS: Final = (
     FaultKind("barrier_repeated", Component.WRITER, "a barrier is sent twice on every channel", "checkpoint-barriers"),
     FaultKind(
+        "resume_not_woken",
+        Component.READER,
+        "a sender whose channel is resumed after a barrier does not send what is queued",
+        "progress",
+    ),
+    FaultKind(
         "notified_before_completion",
         Component.CHECKPOINTS,
         "the task is notified that a checkpoint is complete as soon as it acknowledges it",

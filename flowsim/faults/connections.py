@@ -60,6 +60,15 @@ class CreditLosingQueue(PartitionRequestQueue):
             super().add_credit(channel_id, credits)
 
 
+class SleepingQueue(CreditLosingQueue):
+    """A sender's queue that resumes channels, and does not send their data."""
+
+    __slots__ = ()
+
+    def resume_consumption(self, channel_id: int) -> None:
+        self._readers[channel_id].resume_consumption()
+
+
 class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
     """A reader that sends its first buffer without credit, reports a wrong backlog, or is not notified of data."""
 

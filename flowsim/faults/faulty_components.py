@@ -21,6 +21,7 @@ from flowsim.faults.connections import (
     LeakingChannel,
     LostCredits,
     OverAnnouncingChannel,
+    SleepingQueue,
 )
 from flowsim.faults.fault_checks import check_faults, subtasks_with_fault
 from flowsim.faults.faulty_operators import FaultyOperatorComponents, faulty_operator
@@ -297,7 +298,8 @@ class FaultySubtaskComponents(SubtaskComponents):
         return [fault.fault for fault in faults if fault.channel is None or fault.channel == channel_id]
 
     def create_partition_request_queue(self, transport: Transport, outbox: Outbox) -> PartitionRequestQueue:
-        return CreditLosingQueue(transport, outbox, self._faults[Component.READER], self._lost_credits)
+        queue = SleepingQueue if "resume_not_woken" in self._names(Component.READER) else CreditLosingQueue
+        return queue(transport, outbox, self._faults[Component.READER], self._lost_credits)
 
     def create_view_reader(
         self,

@@ -78,6 +78,7 @@ CREDITS: Final[Phrases] = {
     CreditKind.INITIAL_GOT: ("starts with {credits} for {channel}", ("6.2",)),
     CreditKind.ANNOUNCED: ("announces {credits} to {channel}", ("6.8",)),
     CreditKind.GOT: ("receives {credits} from {channel}, has {balance}", ("6.9",)),
+    CreditKind.RESUMED: ("is resumed by {channel}, has {balance}", ("5.27", "6.13")),
 }
 TIMERS: Final[Phrases] = {
     TimerAction.REGISTER: ("registers", ("9.1",)),

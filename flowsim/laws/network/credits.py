@@ -26,7 +26,8 @@ _CREDITS: Final = ("kind", "channel", "credits", "balance")
 _CREDIT_ROW: Final = 1 + len(_CREDITS)
 _RELEASED: Final = -1
 """What a channel without buffers has reserved: its task has ended."""
-_INITIAL_GRANTED, _INITIAL_GOT, _ANNOUNCED, _GOT = (int(kind) for kind in CreditKind)
+_INITIAL_GRANTED, _INITIAL_GOT = int(CreditKind.INITIAL_GRANTED), int(CreditKind.INITIAL_GOT)
+_ANNOUNCED: Final = int(CreditKind.ANNOUNCED)
 
 
 class Account:

@@ -33,6 +33,7 @@ ID: Final = "progress"
 _WAIT: Final = int(ActionPhase.WAIT)
 _MAIL, _BUFFER, _YIELD = int(WaitKind.MAIL), int(WaitKind.BUFFER), int(WaitKind.YIELD)
 _GOT: Final = (int(CreditKind.INITIAL_GOT), int(CreditKind.GOT))
+_RESUMED: Final = int(CreditKind.RESUMED)
 _FINISHED, _DEADLOCKED = int(LifeEvent.FINISHED), int(LifeEvent.DEADLOCKED)
 _ENDS: Final = (int(LifeEvent.CANCELING), int(LifeEvent.CANCELED), int(LifeEvent.FAILED), _DEADLOCKED)
 _ANY_MAIL: Final = -1
@@ -138,6 +139,9 @@ class Rests:
             self._connected.add(channel)
             self._credits[channel] = balance
             self._update(channel)
+        elif kind == _RESUMED and channel in self._queues:
+            self._queues[channel].resume()
+            self._update(channel)
 
     def _update(self, channel: int) -> None:
         if channel in self._connected and self._queues[channel].is_readable(self._credits[channel] > 0):
@@ -226,7 +230,8 @@ _COUNTS: Final = """\
     of its last INITIAL_GOT or GOT row is above the number of DATA rows SENT since. The connection to a task is busy
     after each SENT row on a channel with `bytes_per_second`, for the time that its `bytes` take.
     If the job has rows in `checkpoints`, an event may be a barrier that blocks its channel (rule 5.27): from an EVENT
-    row SENT to the next row SENT of the channel that is no PRIORITY_EVENT it cannot send.
+    row SENT it cannot send until a RESUMED row of `credits`, or the next row SENT of the channel that is no
+    PRIORITY_EVENT.
   - In a rest of kind MAIL, a mail was PUT and has not RUN, and its priority is at least that of the innermost open
     YIELD wait. Without a YIELD wait, it is at least -1.
   - In a rest of kind MAIL with `priority` -1 (no back pressure) and without an open YIELD wait, the task has unread
@@ -241,7 +246,7 @@ LAWS: Final = (
     Law(
         ID,
         "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked.",
-        ("3.12", "3.13", "4.5", "5.21", "5.22", "6.10", "6.16", "7.1"),
+        ("3.12", "3.13", "4.5", "5.21", "5.22", "5.27", "6.10", "6.16", "7.1"),
         Level.FULL,
         {
             "buffers": ("time_ns", "side", "channel", "number", "kind", "bytes", "backlog", "whole"),

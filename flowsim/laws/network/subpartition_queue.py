@@ -32,8 +32,8 @@ class SubpartitionQueue:
     def __init__(self, has_barriers: bool = False) -> None:
         self._has_barriers = has_barriers
         self._may_be_blocked = False
-        """From an event until data or another event is sent; when the receiver resumes the channel is not recorded. A priority
-        event neither blocks nor resumes.
+        """From an event until the receiver resumes the channel, or data or another event is sent. A priority event neither
+        blocks nor resumes.
         """
         self._queued = self._sent = 0
         self._entries: deque[tuple[int, int]] = deque()
@@ -94,6 +94,10 @@ class SubpartitionQueue:
             return "a buffer leaves that is not the next in the queue"
         is_right = backlog == self.reported or (self._may_be_blocked and backlog == 0)
         return "" if is_right else "carries a wrong backlog"
+
+    def resume(self) -> None:
+        """The receiver resumes the channel after a barrier."""
+        self._may_be_blocked = False
 
     def _poll(self, kind: int, ends: bool) -> bool:
         """Whether the head of the queue matches; a buffer being filled must be the only entry."""

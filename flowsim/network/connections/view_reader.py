@@ -119,6 +119,8 @@ class CreditBasedSequenceNumberingViewReader:
             if self.trace is not None:
                 self.trace.credit(self.channel_id, CreditKind.GOT, -void, 0)
         self.view.resume_consumption()
+        if self.trace is not None:
+            self.trace.credit(self.channel_id, CreditKind.RESUMED, 0, self.credits)
 
     def notify_new_buffer_size(self, size_bytes: int) -> None:
         """Sets the buffer size that the receiver requests (rule 6.24)."""

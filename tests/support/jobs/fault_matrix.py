@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
@@ -28,6 +28,7 @@ from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.operators.async_wait.latency import RecordLatency
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction, SomeCalls
+from tests.support.jobs.restarted_job import skewed_job
 
 FLUSHED_MS = 250
 """Longer than the buffer timeout: after such a pause everything sent before has arrived."""
@@ -42,6 +43,8 @@ class FaultCase:
     laws: frozenset[str] = field(default_factory=frozenset)
     status: JobStatus = JobStatus.FINISHED
     why: str = ""
+    job: Callable[[], StreamGraph] | None = None
+    """None: ``fault_job``, which examines all laws but those of checkpoints."""
 
 
 def _case(
@@ -152,6 +155,10 @@ CASES = (
     _case("async_emits_after_end", "asked", "async-end"),
     _case("async_watermark_withheld", "answered", "task-watermark"),
     _case("reenter_action", "window", "actions"),
+    FaultCase(
+        "resume_not_woken in a job with checkpoints", Fault("resume_not_woken"), frozenset({"progress"}), JobStatus.FAILED,
+        job=skewed_job,
+    ),
     _case("stop_task", "window", "progress", status=JobStatus.STOPPED, why="it rests although its input waits"),
 )  # fmt: skip
 
@@ -303,4 +310,4 @@ def fault_job() -> StreamGraph:
 def run_case(case: FaultCase, recorder: Recorder) -> JobExecutionResult:
     """Runs the job with the fault of one case switched on."""
     faults = () if case.fault is None else (case.fault,)
-    return MiniCluster(fault_job(), with_faults(RunOptions(recorder=recorder), faults)).run()
+    return MiniCluster((case.job or fault_job)(), with_faults(RunOptions(recorder=recorder), faults)).run()

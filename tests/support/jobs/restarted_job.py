@@ -19,6 +19,7 @@ from flowsim.facts.recorder import Recorder
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 from flowsim.simulation import FailTask
@@ -124,6 +125,11 @@ def _run(
     faults: Iterable[Fault],
     failures: tuple[FailTask, ...] = (),
 ) -> JobExecutionResult:
+    graph = _with_checkpoints(env, exactly_once)
+    return MiniCluster(graph, with_faults(RunOptions(recorder=recorder, failures=failures), faults)).run()
+
+
+def _with_checkpoints(env: StreamExecutionEnvironment, exactly_once: bool = True) -> StreamGraph:
     graph = env.stream_graph()
     graph.settings = replace(
         graph.settings,
@@ -132,11 +138,11 @@ def _run(
         cost_ns=NS_PER_MS,
         buffer_timeout_ms=1,
     )
-    return MiniCluster(graph, with_faults(RunOptions(recorder=recorder, failures=failures), faults)).run()
+    return graph
 
 
-def run_skewed(recorder: Recorder | None, faults: Iterable[Fault]) -> JobExecutionResult:
-    """Runs a job without a failure: "all" receives one source at once, and the other through three maps."""
+def skewed_job() -> StreamGraph:
+    """A job without a failure: "all" receives one source at once, and the other through three maps."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(1)
     fast, slow = (env.from_collection(list(range(first, first + 40))) for first in (0, 100))
@@ -144,7 +150,11 @@ def run_skewed(recorder: Recorder | None, faults: Iterable[Fault]) -> JobExecuti
     for _ in range(3):
         slow = slow.map(lambda value: value)
     fast.union(slow).map(lambda value: value).name("all").sink_to(CollectSink())
-    return _run(env, recorder, True, faults)
+    return _with_checkpoints(env)
+
+
+def run_skewed(recorder: Recorder | None, faults: Iterable[Fault]) -> JobExecutionResult:
+    return MiniCluster(skewed_job(), with_faults(RunOptions(recorder=recorder), faults)).run()
 
 
 def run_in_one_chain(recorder: Recorder | None, faults: Iterable[Fault] = ()) -> JobExecutionResult:

@@ -115,7 +115,7 @@ LAWS: Final[Sequence[Law]] = (
         ("6.2", "6.3", "6.5", "6.8", "6.11"), Level.FULL),
     Law("progress",
         "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked.",
-        ("3.12", "3.13", "4.5", "5.21", "5.22", "6.10", "6.16", "7.1"), Level.FULL),
+        ("3.12", "3.13", "4.5", "5.21", "5.22", "5.27", "6.10", "6.16", "7.1"), Level.FULL),
     Law("mails",
         "Every mail that was put runs once. Mails of equal priority that are not urgent run in FIFO order. "
             "Inside a yield, only mails of its priority or above run.",

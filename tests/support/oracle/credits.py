@@ -23,7 +23,7 @@ def credits(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         if channel in remote:
             examined += 1
             sums[channel, kind] = sums.get((channel, kind), 0) + amount
-            if kind in (CreditKind.INITIAL_GOT, CreditKind.GOT):
+            if kind in (CreditKind.INITIAL_GOT, CreditKind.GOT, CreditKind.RESUMED):
                 steps.setdefault(channel, []).append((seq, amount, balance, "got credits"))
     data: dict[tuple[int, int], int] = {}
     for seq, _, _, channel, side, _, kind, _, _, balance, _ in facts.rows("buffers"):

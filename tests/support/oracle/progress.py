@@ -129,6 +129,7 @@ def _can_send(channel: Channel, past: list[Step], may_block: bool) -> bool:
             continue
         if table == "credits":
             credits = row[6] if row[4] in GOT else credits
+            blocked = blocked and row[4] != CreditKind.RESUMED
             connected = connected or row[4] in GOT
         elif row[4] in (BufferSide.QUEUED, BufferSide.PRIORITIZED):
             if row[4] == BufferSide.PRIORITIZED and (BufferKind.EVENT, row[5]) not in queue:

@@ -6,7 +6,7 @@ export const Element = {
 };
 export const Side = { SENT: 0, RECEIVED: 1, QUEUED: 2, FLUSHED: 3, SKIPPED: 4, RECYCLED: 5, PRIORITIZED: 6 };
 export const Kind = { DATA: 0, EVENT: 1, PRIORITY_EVENT: 2 };
-export const Credit = { INITIAL_GRANTED: 0, INITIAL_GOT: 1, ANNOUNCED: 2, GOT: 3 };
+export const Credit = { INITIAL_GRANTED: 0, INITIAL_GOT: 1, ANNOUNCED: 2, GOT: 3, RESUMED: 4 };
 export const Phase = { BEGIN: 0, END: 1, WAIT: 2, RESUME: 3 };
 export const Wait = { COST: 0, MAIL: 1, BUFFER: 2, YIELD: 3, LOCK: 4, CHECKPOINT: 5 };
 export const Timer = { REGISTER: 0, DELETE: 1, FIRE: 2 };

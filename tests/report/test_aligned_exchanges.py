@@ -39,13 +39,14 @@ def recorded(folder: Path, *overrides: str) -> Recording:
 
 def test_graph_marks_the_exchanges(recording: Recording, open_report: OpenReport) -> None:
     page = open_report(recording, "#view=graph")
-    labels = page.locator(".edge-label text.faint")
+    marks = page.locator(".edge-label", has_text="never unaligned")
     # A title is not shown, and is part of the text of its element.
-    marked = [text for text in labels.all_text_contents() if "never unaligned" in text]
-    assert sorted(text.partition(", never unaligned")[::2] for text in marked) == [
-        ("BROADCAST \N{MULTIPLICATION SIGN} 2", BY_PARTITIONER),
-        ("REBALANCE \N{MULTIPLICATION SIGN} 4", BY_OTHER_INPUT),
+    texts = [mark.locator("text.faint").all_text_contents() for mark in marks.all()]
+    assert sorted((first[:9], mark.removeprefix("never unaligned")) for first, mark, *_ in texts) == [
+        ("BROADCAST", BY_PARTITIONER),
+        ("REBALANCE", BY_OTHER_INPUT),
     ]
+    assert page.locator("p.faint").all_inner_texts() == [BY_PARTITIONER, BY_OTHER_INPUT]
     described = [label.get_attribute("aria-description") or "" for label in page.locator(".edge-label").all()]
     assert sum("no unaligned barriers because of Source: rules -> ruled (BROADCAST)" in text for text in described) == 1
     assert violations(page) == []
@@ -55,12 +56,18 @@ def test_checkpoint_names_the_exchanges_and_the_input_that_forces_them(
     recording: Recording, open_report: OpenReport
 ) -> None:
     page = open_report(recording, "#view=checkpoints&checkpoint=1")
-    notes = page.locator("section.checkpoint p.note").all_inner_texts()
+    notes = page.locator("section.checkpoint p.faint").all_inner_texts()
     assert notes[:2] == [BY_PARTITIONER, BY_OTHER_INPUT]
     barriers = page.locator("[aria-label='Channels at checkpoint 1'] tbody tr td:nth-child(2)").all_inner_texts()
     assert sorted(set(barriers)) == [
         "aligned by force because of Source: rules -> ruled (BROADCAST)", "aligned by force: BROADCAST", "unaligned",
     ]  # fmt: skip
+    subtasks = page.locator("[aria-label='Subtasks of checkpoint 1'] tbody tr").all()
+    unaligned = {row.locator("td").first.inner_text(): row.locator("td").nth(6).inner_text() for row in subtasks}
+    assert unaligned["Source: clicks (1/1)"] == "yes"
+    assert unaligned["Source: rules (1/1)"] == "no", "its only output is aligned by force"
+    assert unaligned["ruled (1/2)"] == "no"
+    assert unaligned["slow (2/2)"] == "yes"
     assert violations(page) == []
 
 
@@ -82,6 +89,6 @@ def test_sentences_equal_those_of_trace(recording: Recording, open_report: OpenR
 def test_reason_of_a_whole_checkpoint(tmp_path: Path, open_report: OpenReport, override: str, note: str) -> None:
     few = "sources.clicks.generator.count=300"
     page = open_report(recorded(tmp_path, few, f"settings.checkpointing={override}"), "#view=checkpoints&checkpoint=1")
-    assert page.locator("section.checkpoint p.note").all_inner_texts()[0] == note
+    assert page.locator("section.checkpoint p.faint").all_inner_texts()[0] == note
     barriers = page.locator("[aria-label='Channels at checkpoint 1'] tbody tr td:nth-child(2)").all_inner_texts()
     assert set(barriers) == {"at least once" if "at_least" in override else "aligned"}

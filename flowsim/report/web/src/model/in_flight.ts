@@ -98,7 +98,8 @@ export class InFlight {
   isUnaligned(one: TaskCheckpoint): boolean | null {
     if (one.syncStart === Infinity) return null;
     const isUnaligned = this.checkpoints.get(one.checkpoint)?.isUnaligned ?? false;
-    if (one.isTriggered) return isUnaligned;
+    // A triggered task reads no barrier: what counts are those that it writes.
+    if (one.isTriggered) return isUnaligned && this.mayOvertake(one.task);
     const read = this.checkpoints.barriers(one.checkpoint).filter((barrier) => this.targetOf(barrier) === one.task);
     const known = read.filter((barrier) => barrier.received < Infinity);
     if (!known.length && !this.facts.isWhole("received")) return null;
@@ -108,6 +109,11 @@ export class InFlight {
     if (one.aligned > one.syncStart) return true;
     const answers = overtaking.map((barrier) => this.overtakes(barrier));
     return answers.includes(true) ? true : answers.includes(null) ? null : false;
+  }
+
+  /** Whether an output of a task is not aligned by force. */
+  private mayOvertake(task: number): boolean {
+    return [...this.names.channels.values()].some(({ source, edge }) => source === task && !this.names.forced(edge));
   }
 
   /** Whether a barrier overtook in the queue of the sender or in that of the receiver; null: unknown. */

@@ -31,6 +31,8 @@ export const BOX_HEIGHT = 78;
 export const SUBTASK_HEIGHT = 18;
 export const LABEL_WIDTH = 168;
 export const LABEL_HEIGHT = 48;
+/** Of the line below a label that says why its exchange is aligned. */
+export const MARK_HEIGHT = 16;
 const MARGIN = 8;
 
 export function layoutOf(names: Names, expanded: ReadonlySet<number>): Layout {
@@ -41,7 +43,8 @@ export function layoutOf(names: Names, expanded: ReadonlySet<number>): Layout {
     graph.setNode(String(vertex), { width: BOX_WIDTH, height: BOX_HEIGHT + more });
   }
   for (const edge of names.edges.values()) {
-    const label = { width: LABEL_WIDTH, height: LABEL_HEIGHT, labelpos: "c" };
+    const height = LABEL_HEIGHT + (names.forced(edge.id) ? MARK_HEIGHT : 0);
+    const label = { width: LABEL_WIDTH, height, labelpos: "c" };
     graph.setEdge(String(edge.source), String(edge.target), label, String(edge.id));
   }
   dagreLayout(graph);

@@ -84,7 +84,7 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
   return (
     <section aria-label={`The chosen checkpoint${store.whose}`} class="checkpoint">
       <h2>{one.type[0]!.toUpperCase() + one.type.slice(1)} {one.id}: {sentence(store, one)}</h2>
-      {whyAligned(store, one).map((text) => <p class="note" key={text}>{text}</p>)}
+      {whyAligned(store, one).map((text) => <p class="faint" key={text}>{text}</p>)}
       {cut && <ChannelAtCut store={store} one={one} cut={cut} />}
       {tasks.length > 0 && (
         <Table

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { ChannelState } from "../model/channels";
 import {
-  BOX_HEIGHT, layoutOf, LABEL_HEIGHT, LABEL_WIDTH, SUBTASK_HEIGHT, type Box, type Line,
+  BOX_HEIGHT, layoutOf, LABEL_HEIGHT, LABEL_WIDTH, MARK_HEIGHT, SUBTASK_HEIGHT, type Box, type Line,
 } from "../model/layout";
 import { STATES, STATE_WORDS, type Shares } from "../model/states";
 import { count } from "../model/text";
@@ -162,7 +162,7 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
   return (
     <g
       class={`edge-label ${isOut ? "out" : ""}`}
-      transform={`translate(${line.x - LABEL_WIDTH / 2} ${line.y - LABEL_HEIGHT / 2})`}
+      transform={`translate(${line.x - LABEL_WIDTH / 2} ${line.y - (LABEL_HEIGHT + (forced ? MARK_HEIGHT : 0)) / 2})`}
       {...(channels.length && {
         tabIndex: 0, role: "button", "aria-description": `${count(channels.length, "channel")}${words && `, ${words}`}${forced ? `, ${forced.label}` : ""}`,
         onClick: open,
@@ -172,9 +172,14 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
       })}
     >
       <text class="faint" x={LABEL_WIDTH / 2} y="11" text-anchor="middle">
-        {label}{channels.length > 1 ? ` × ${channels.length}` : ""}{forced && ", never unaligned"}
-        {forced && <title>{`${forced.text}.`}</title>}
+        {label}{channels.length > 1 ? ` × ${channels.length}` : ""}
       </text>
+      {forced && (
+        <text class="faint" x={LABEL_WIDTH / 2} y={LABEL_HEIGHT + MARK_HEIGHT - 6} text-anchor="middle">
+          never unaligned
+          <title>{`${forced.text}.`}</title>
+        </text>
+      )}
       {hasBuffers && channels.length > 0 && <Capsule states={states} local={channels.every((channel) => channel.local)} />}
     </g>
   );
@@ -257,6 +262,7 @@ function GraphView({ store }: { store: Store }) {
         <li><span class="swatch waits" /> waits at the receiver</li>
         <li><span class="swatch read" /> being read</li>
       </ul>
+      {model.names.forcedTexts().map((text) => <p class="faint" key={text}>{text}.</p>)}
       <StateLegend />
       <Lanes store={store} tasks={[...model.names.tasks.keys()]} />
     </>

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import WindowPlan, last_of, number_of, window_plan
 from flowsim.quantities import count_text
@@ -21,6 +21,7 @@ from flowsim.why.event_time.windows import windows_of
 from flowsim.why.records import Records
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, Sentence, Window
+from flowsim.why.timers.watermarks import operator_watermarks
 
 _MOST_LISTED = 3
 _MOST_WINDOWS = 6
@@ -60,11 +61,18 @@ def late_causes(facts: RunFacts, drop: Row) -> tuple[Cause, list[Cause]]:
     task, operator = drop["task"], facts.operator(drop["task"], drop["operator"])
     name = facts.operator_in(task, drop["operator"])
     fate = "goes to the late side output" if drop["side_output"] else "is dropped and only counted"
-    statement = Cause(Sentence(described(facts, drop), f" is late at {name}: it {fate}."), ("10.10",), place_of(drop))
+    statement = Cause(
+        Sentence(described(facts, drop), f" is late at {name}: it {fate}."), (_rule(operator, "10.10"),), place_of(drop)
+    )
     plan = None if operator is None else window_plan(operator)
     intake = facts.rows("window_intake", task).before(drop["seq"]).equal(operator=drop["operator"]).last() or drop
     rule, limit = _limit(facts, operator, plan, drop, intake)
     return statement, [rule, _watermark_cause(facts, task, drop), *overtaking_causes(facts, task, drop["seq"], limit)]
+
+
+def _rule(operator: Operator | None, of_windows: str) -> str:
+    """The rule about lateness: interval joins have their own."""
+    return "10.35" if operator is not None and operator.kind == "interval_join" else of_windows
 
 
 def _limit(
@@ -97,16 +105,29 @@ def _limit(
 
 
 def _watermark_cause(facts: RunFacts, task: int, drop: Row) -> Cause:
-    """Since when the task has this watermark, and what its channels contributed."""
-    marks = facts.rows("task_watermark", task).before(drop["seq"]).equal(kind=ElementKind.WATERMARK)
-    reached = marks.where(marks["timestamp"] >= drop["watermark"]).first() or marks.last()
+    """Since when the task has this watermark, and how its channels made it."""
+    marks = [pair for pair in operator_watermarks(facts, task) if pair[0]["seq"] < drop["seq"]]
+    reached = next((row for row, watermark in marks if watermark >= drop["watermark"]), None)
     states = channel_states(facts, task, drop["seq"])
-    inputs = {state.channel.input for state in states}
-    since = Sentence() if reached is None else Sentence(" since ", facts.since_start(reached))
-    how = "the watermark of its only channel" if len(states) == 1 else "the minimum over the channels that it waits for"
-    rules = ("8.9", "8.16") if len(inputs) > 1 else ("8.9",)
-    text = Sentence(f"{facts.task(task)} has watermark ", EventTime(drop["watermark"]), since, f": {how}.")
-    return Cause(text, rules, None if reached is None else place_of(reached), tuple(one.text(facts) for one in states))
+    lines = tuple(one.text(facts) for one in states)
+    if reached is None or marks[-1][1] != drop["watermark"]:
+        name = facts.operator_in(task, drop["operator"])
+        text = Sentence(f"The watermark of {name} is ", EventTime(drop["watermark"]), ".")
+        return Cause(text, ("8.15",), place_of(drop), lines)
+    how, rules = "", ["8.9"]
+    idle = [one for one in channel_states(facts, task, reached["seq"]) if one.is_idle]
+    if len(states) == 1:
+        how = "the watermark of its only channel"
+    elif len(idle) == len(states):
+        how, rules = "all its channels had become idle, so it is the highest of their watermarks", ["8.10"]
+    else:
+        how = "the minimum over the channels that it waited for then"
+        how += f", without {count_text(len(idle), 'idle channel')}" if idle else ""
+    if len({state.channel.input for state in states}) > 1:
+        rules.append("8.16")
+    watermark, since = EventTime(drop["watermark"]), facts.since_start(reached)
+    text = Sentence(f"{facts.task(task)} has watermark ", watermark, " since ", since, f": {how}.")
+    return Cause(text, tuple(rules), place_of(reached), lines)
 
 
 def _elsewhere(facts: RunFacts, drop: Row) -> tuple[str, ...]:
@@ -121,7 +142,7 @@ def _elsewhere(facts: RunFacts, drop: Row) -> tuple[str, ...]:
         at = row["task"], row["operator"]
         if at != (drop["task"], drop["operator"]):
             what = "late as well" if at in dropped else "not late"
-            notes.append(f"the same record is {what} at {facts.operator_in(*at)} (see --task)")
+            notes.append(f"an equal record is {what} at {facts.operator_in(*at)} (see --task)")
     return tuple(dict.fromkeys(notes))
 
 
@@ -141,15 +162,36 @@ def _none_late(facts: RunFacts, tasks: frozenset[int] | None) -> WhyAnswer:
     if not len(intakes):
         text = "No record is late: no record arrived at a window or an interval join, and only these can drop late records."
         return WhyAnswer(Cause(text, ("10.9", "10.35")))
-    behind = intakes.where(_is_behind(intakes))
+    causes: list[Cause] = []
+    for task, number in sorted(set(zip(intakes["task"].tolist(), intakes["operator"].tolist(), strict=True))):
+        operator, rows = facts.operator(task, number), intakes.equal(task=task, operator=number)
+        causes.append(_none_late_at(facts, facts.operator_in(task, number), operator, rows))
+    if len(causes) == 1:
+        return WhyAnswer(replace(causes[0], sentence=f"No record is late: {causes[0].text}"))
+    rules = tuple(dict.fromkeys(rule for cause in causes for rule in cause.rules))
+    text = f"No record is late: {count_text(len(intakes), 'record')} arrived at windows or interval joins."
+    return WhyAnswer(Cause(text, rules, place_of(intakes.row(0))), tuple(causes))
+
+
+def _none_late_at(facts: RunFacts, name: str, operator: Operator | None, rows: Rows) -> Cause:
+    """Why no record was late at one operator."""
+    count, place = count_text(len(rows), "record"), place_of(rows.row(0))
+    if operator is not None and operator.kind == "interval_join":
+        return Cause(f"{name} got {count}, none below its watermark.", ("10.35",), place)
+    plan = None if operator is None else window_plan(operator)
+    if plan is not None and not plan.event_time:
+        return Cause(f"{name} got {count}: its windows follow the clock, so no record is late.", ("10.6",), place)
+    behind = rows.where(_is_behind(rows))
     if not len(behind):
-        text = f"No record is late: all {len(intakes):,} records arrived above the watermark of their operator."
-        return WhyAnswer(Cause(text, ("10.9",), place_of(intakes.row(0))))
-    text = (
-        f"No record is late: {count_text(len(behind), 'record')} of {len(intakes):,} arrived behind the watermark, but a "
-        "window of each was still open."
+        return Cause(f"{name} got {count}, all above its watermark.", ("10.9",), place)
+    text = f"{name} got {count}, of which {len(behind):,} arrived behind its watermark. "
+    if plan is not None and not plan.merging and all(windows_of(plan, row) for row in behind):
+        text += "A window of each was still open."
+        return Cause(text, ("10.9",), place_of(behind.row(0)))
+    text += (
+        "None was late: a window was still open, or the timestamp plus the allowed lateness was above the watermark."
     )
-    return WhyAnswer(Cause(text, ("10.9",), place_of(behind.row(0))))
+    return Cause(text, ("10.9", "10.10"), place_of(behind.row(0)))
 
 
 def _is_behind(intakes: Rows) -> Mask:
@@ -180,16 +222,30 @@ def _in_time(facts: RunFacts, record: str, wanted: Ints, tasks: frozenset[int] |
         )
         return WhyAnswer(Cause(text, ("10.10",), place_of(row)), (Cause(slide, ("10.4", "I10.a"), place_of(row)),))
     text = f"{described(facts, row)} is not late at {name}."
-    watermark = event_time(row["watermark"])
-    if plan is None or not plan.event_time or row["timestamp"] > row["watermark"]:
-        why = f"It arrived when the watermark was {watermark}."
-        return WhyAnswer(Cause(text, ("10.9",), place_of(row)), (Cause(why, ("10.9",), place_of(row)),))
+    return WhyAnswer(
+        Cause(text, (_rule(operator, "10.9"),), place_of(row)), (_why_in_time(operator, plan, windows, row),)
+    )
+
+
+def _why_in_time(operator: Operator | None, plan: WindowPlan | None, windows: list[tuple[int, int]], row: Row) -> Cause:
+    watermark, place = event_time(row["watermark"]), place_of(row)
+    if row["watermark"] == NO_TIMESTAMP:
+        return Cause("It arrived before the first watermark.", (_rule(operator, "10.9"),), place)
+    if operator is not None and operator.kind == "interval_join":
+        return Cause(f"Its timestamp is not below the watermark, which was {watermark}.", ("10.35",), place)
+    if plan is not None and not plan.event_time:
+        return Cause("The windows follow the clock, so no record is late.", ("10.6",), place)
+    if row["timestamp"] > row["watermark"]:
+        return Cause(f"It arrived above the watermark, which was {watermark}.", ("10.9",), place)
+    if plan is None:
+        return Cause(f"It arrived behind the watermark, which was {watermark}.", ("10.9",), place)
+    cleanups = [(plan.cleanup_of(last_of(*window)), window) for window in windows]
     lines = tuple(
-        f"{window_text(*window)} accepts records until the watermark reaches {event_time(plan.cleanup_of(last_of(*window)))}"
-        for window in windows[:_MOST_WINDOWS]
+        f"{window_text(*window)} accepts records until the watermark reaches {event_time(cleanup)}"
+        for cleanup, window in cleanups[:_MOST_WINDOWS]
+        if cleanup > row["watermark"]
     )
-    why = (
-        f"It arrived behind the watermark, which was {watermark}, but a window was still open: lateness depends on the end "
-        "of the window, not on the record's own timestamp."
-    )
-    return WhyAnswer(Cause(text, ("10.9",), place_of(row)), (Cause(why, ("10.8", "10.9"), place_of(row), lines),))
+    why = f"It arrived behind the watermark, which was {watermark}, but "
+    why += "a window was still open" if lines else "it merged into a window that was still open"
+    why += ": lateness depends on the end of the window, not on the record's own timestamp."
+    return Cause(why, ("10.8", "10.9") if lines else ("10.9", "10.25"), place, lines)

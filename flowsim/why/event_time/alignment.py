@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.trace.time import event_time, span_text
+from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.generators import strategy_of
-from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.event_time.seen_records import strategy_of
+from flowsim.why.event_time.splits import watermark_text
+from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 
 
 def paused_row(facts: RunFacts, task: int) -> Row | None:
@@ -24,20 +26,36 @@ def alignment_causes(facts: RunFacts, task: int, row: Row) -> list[Cause]:
     group = None if operator is None else (strategy_of(operator) or {}).get("group")
     drift = 0 if operator is None else int(str((strategy_of(operator) or {}).get("max_drift_ms", 0)))
     text = (
-        f"Watermark alignment has paused {facts.operator_in(task, row['operator'])} since {facts.moment(row['time_ns'])}: its "
-        f"watermark was {event_time(row['watermark'])}, above the limit of {event_time(row['limit'])}."
+        f"Watermark alignment has paused {facts.operator_in(task, row['operator'])} since {facts.moment(row['time_ns'])}: the "
+        f"watermark that it compared was {event_time(row['watermark'])}, above the limit of {event_time(row['limit'])}."
     )
     causes = [Cause(text, ("8.22", "8.23"), place_of(row))]
-    others = [(mark["timestamp"], of, mark) for of, one in _group(facts, group) if (mark := _watermark(facts, of, one))]
-    behind = min((one for one in others if one[1] != task), key=lambda one: one[:2], default=None)
-    if behind is not None:
-        text = (
-            f"The limit is the lowest watermark of group {group!r} plus the allowed drift of {span_text(drift)}. The lowest "
-            f"watermark is that of {facts.task(behind[1])}: {event_time(behind[0])}. The source continues when the group has "
-            "advanced; while it waits, its idle timeout does not run."
-        )
-        causes.append(Cause(text, ("8.4", "8.22"), place_of(behind[2])))
-    return causes
+    lowest = row["limit"] - drift
+    whole = facts.whole.rows("alignment", task).after(row["seq"])
+    resumed = whole.equal(operator=row["operator"], split=-1, paused=0).first()
+    when = (
+        "the recording does not show that it continues"
+        if resumed is None
+        else f"it continues at {facts.moment(resumed['time_ns'])}"
+    )
+    text = (
+        f"The limit is the lowest watermark reported in group {group!r}, {event_time(lowest)}, plus the allowed drift of "
+        f"{span_text(drift)}"
+    )
+    place = None
+    for of, one in _group(facts, group):
+        mark = _watermarks(facts, of, one).equal(timestamp=lowest).first()
+        if mark is not None and mark["time_ns"] <= row["time_ns"]:
+            text += f". {facts.task(of)} had this watermark since {facts.moment(mark['time_ns'])}"
+            place = place_of(mark)
+            break
+    lines = tuple(
+        f"{facts.task(of)}: {watermark_text(NO_TIMESTAMP if last is None else last['timestamp'])}"
+        for of, one in _group(facts, group)
+        for last in [_watermarks(facts, of, one).last()]
+    )
+    text += f". While a source waits for its group, its idle timeout does not run; {when}."
+    return [*causes, Cause(text, ("8.4", "8.22", "8.23"), place or place_of(row), lines)]
 
 
 def _group(facts: RunFacts, group: object) -> Iterator[tuple[int, Operator]]:
@@ -47,6 +65,6 @@ def _group(facts: RunFacts, group: object) -> Iterator[tuple[int, Operator]]:
                 yield task.task, operator
 
 
-def _watermark(facts: RunFacts, task: int, operator: Operator) -> Row | None:
+def _watermarks(facts: RunFacts, task: int, operator: Operator) -> Rows:
     rows = facts.rows("generated_watermark", task)
-    return rows.equal(operator=operator.operator, split=-1, kind=ElementKind.WATERMARK).last()
+    return rows.equal(operator=operator.operator, split=-1, kind=ElementKind.WATERMARK)

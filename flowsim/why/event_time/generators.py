@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import duration_text
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.why.answer import Cause
+from flowsim.why.event_time.seen_records import seen_records, strategy_of
+from flowsim.why.event_time.splits import merged, splits_of
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, RecordCount, Sentence
-
-
-def strategy_of(operator: Operator) -> Mapping[str, object] | None:
-    """The parameters of an operator's watermark strategy; None without one."""
-    found = operator.params.get("watermarks")
-    return found if isinstance(found, Mapping) and found.get("kind") != "none" else None
 
 
 def generator_of(facts: RunFacts, channel: Channel) -> Operator | None:
@@ -53,35 +47,61 @@ def generated(
 
 def watermark_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:
     """How a strategy computed a watermark. ``row``: of table ``generated_watermark``."""
-    strategy = strategy_of(operator) or {}
-    name, watermark = facts.operator_in(task, operator.operator), EventTime(row["timestamp"])
-    text = Sentence(f"{name} generated watermark ", watermark)
+    text = Sentence(f"{facts.operator_in(task, operator.operator)} generated watermark ", EventTime(row["timestamp"]))
     if row["timestamp"] == MAX_WATERMARK:
         return Cause(Sentence(text, " at the end of its input."), ("4.10", "8.7"), place_of(row))
     text = Sentence(text, " after ", RecordCount(row["records"]))
-    splits = facts.rows("generated_watermark", task).before(row["seq"]).equal(operator=operator.operator)
-    if (splits["split"] >= 0).any():
-        return Cause(Sentence(text, ": the minimum over its splits."), ("8.6",), place_of(row))
-    if strategy.get("kind") != "bounded" or row["max_timestamp"] == NO_TIMESTAMP:
-        return Cause(Sentence(text, "."), ("8.1",), place_of(row))
-    return Cause(Sentence(text, ": ", formula(row, number_of(strategy, "bound_ms")), "."), ("8.1",), place_of(row))
+    splits = splits_of(facts, task, operator, row["seq"])
+    how = merged(splits, row["timestamp"])
+    if how:
+        lines = tuple(split.text() for split in splits)
+        return Cause(Sentence(text, f": {how}."), ("8.6",), place_of(row), lines)
+    if not is_highest_less_bound(operator, row):
+        return Cause(Sentence(text, "."), ("8.1", "8.6") if splits else ("8.1",), place_of(row))
+    return Cause(Sentence(text, ": ", formula(operator, row), "."), ("8.1",), place_of(row))
 
 
-def formula(row: Row, bound_ms: int) -> Sentence:
+def delay_of(operator: Operator) -> int | None:
+    """How far the watermark is behind the highest timestamp (rule 8.1); None for strategies of another kind."""
+    strategy = strategy_of(operator) or {}
+    return number_of(strategy, "bound_ms") + 1 if strategy.get("kind") in ("bounded", "monotonous") else None
+
+
+def is_highest_less_bound(operator: Operator, row: Row) -> bool:
+    """Whether a watermark follows from the highest timestamp before it."""
+    delay = delay_of(operator)
+    return delay is not None and row["max_timestamp"] - delay == row["timestamp"]
+
+
+def formula(operator: Operator, row: Row) -> Sentence:
     """How a watermark of table ``generated_watermark`` follows from the records before it (rule 8.1)."""
-    highest, bound = EventTime(row["max_timestamp"]), EventTimeSpan(bound_ms)
+    highest, bound = EventTime(row["max_timestamp"]), EventTimeSpan((delay_of(operator) or 1) - 1)
     return Sentence("their highest timestamp ", highest, ", less the bound of ", bound, ", less 1 ms")
 
 
 def idle_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:
-    """Why a strategy declared its output idle."""
-    strategy, name = strategy_of(operator) or {}, facts.operator_in(task, operator.operator)
-    idle_ms = number_of(strategy, "idle_ms")
-    if not idle_ms:
+    """Why a strategy declared its output idle. ``row``: of table ``generated_watermark``."""
+    name = facts.operator_in(task, operator.operator)
+    splits = splits_of(facts, task, operator, row["seq"])
+    if splits and row["split"] < 0:
+        lines = tuple(split.text() for split in splits)
+        text = f"{name} was declared idle: each of its splits was idle or had ended."
+        return Cause(text, ("8.4", "8.6"), place_of(row), lines)
+    idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
+    quiet_ns = quiet_before(facts, task, operator, row)
+    if not idle_ms or (quiet_ns is not None and quiet_ns <= idle_ms * NS_PER_MS):
         # Without a timeout only the reader, or a generator of the user, declares the output idle.
         return Cause(f"{name} was declared idle by its reader or its watermark generator.", ("8.6",), place_of(row))
-    timeout = f"no record for more than its idle timeout of {duration_text(idle_ms * NS_PER_MS)}"
-    if strategy.get("kind") == "custom":
-        text = f"{name} was declared idle by its reader or its watermark generator, or it had {timeout}."
+    timeout = f"its idle timeout of {duration_text(idle_ms * NS_PER_MS)}"
+    if quiet_ns is None:
+        text = f"{name} was declared idle: by {timeout}, or by its reader or its watermark generator."
         return Cause(text, ("8.4", "8.6"), place_of(row))
-    return Cause(f"{name} declared itself idle: it had {timeout}.", ("8.4",), place_of(row))
+    text = f"{name} was declared idle: it had no record for more than {timeout}."
+    return Cause(text, ("8.4",), place_of(row))
+
+
+def quiet_before(facts: RunFacts, task: int, operator: Operator, row: Row) -> int | None:
+    """How long a strategy had seen no record before a fact, in ns; None if the recording does not show its records."""
+    seen = seen_records(facts, task, operator)
+    last = None if seen is None else seen.before(row["seq"]).last()
+    return None if last is None else row["time_ns"] - last["time_ns"]

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.job_graph import Operator
-from flowsim.laws.windows.plan import number_of
+from flowsim.laws.job_graph import Channel, Operator
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.places import Place
 from flowsim.trace.time import event_time
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.alignment import alignment_causes, paused_row
-from flowsim.why.event_time.generators import formula, strategy_of
-from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.event_time.generators import delay_of, formula, is_highest_less_bound
+from flowsim.why.event_time.idleness import idleness_cause
+from flowsim.why.event_time.seen_records import last_seen_text, seen_records, strategy_of
+from flowsim.why.event_time.splits import Split, merged, splits_of, watermark_text
+from flowsim.why.run_facts import Rows, RunFacts, place_of
 from flowsim.why.waiting import chain
 from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import Doing, state_of
 
 
-def watermark_text(timestamp: int) -> str:
-    return "no watermark yet" if timestamp == NO_TIMESTAMP else f"watermark {event_time(timestamp)}"
-
-
-def source_watermark_causes(facts: RunFacts, task: int) -> list[Cause]:
-    """A source without a strategy: it emits its own watermarks, or none."""
-    marks = facts.rows("sent", task).equal(kind=ElementKind.WATERMARK)
-    last = marks.last()
+def source_watermark_causes(facts: RunFacts, channel: Channel) -> list[Cause]:
+    """A source without a strategy: it emits its own watermarks, or none. ``channel``: one of its channels."""
+    task = channel.source_task
+    last = facts.rows("sent", task).equal(channel=channel.channel, kind=ElementKind.WATERMARK).last()
     if last is None:
-        text = f"{facts.task(task)} has emitted no watermark, and no watermark strategy is set for its records."
+        text = f"{facts.task(task)} has sent no watermark, and no watermark strategy is set for its records."
         return [Cause(text, ("8.8", "8.18"), _last_place(facts, task)), *source_causes(facts, task)]
     text = (
         f"{facts.task(task)} emits its own watermarks. The last one was {event_time(last['timestamp'])}, "
@@ -40,41 +38,75 @@ def source_watermark_causes(facts: RunFacts, task: int) -> list[Cause]:
 
 def generator_causes(facts: RunFacts, task: int, operator: Operator, needed: int) -> list[Cause]:
     """Why a watermark strategy has not emitted the watermark."""
-    strategy, name = strategy_of(operator) or {}, facts.operator_in(task, operator.operator)
-    rows = facts.rows("generated_watermark", task).equal(operator=operator.operator, split=-1)
-    last, seen, of = rows.equal(kind=ElementKind.WATERMARK).last(), _last_record(facts, task), ""
-    causes: list[Cause] = []
-    if splits := _splits(facts, task, operator):
-        cause, split = _split_cause(operator, splits)
+    seen = seen_records(facts, task, operator)
+    splits = splits_of(facts, task, operator)
+    split, causes = None, list[Cause]()
+    if splits:
+        cause, split = _split_cause(facts, task, operator, splits)
         causes.append(cause)
-        last, name, of = split.row, f"{split.name[0].upper()}{split.name[1:]} of {name}", f" of {split.name}"
-    bound = number_of(strategy, "bound_ms")
-    if last is None:
-        if seen is None or of:
-            text = f"{name} has generated no watermark, because no record has come: a generator makes its watermark from records."
-            causes.append(Cause(text, ("8.1", "8.6"), _last_place(facts, task)))
-        else:
-            at, when = facts.moment(seen["time_ns"]), _when(facts, strategy)
-            text = f"{name} has generated no watermark yet. Its last record came at {at}; {when}."
-            causes.append(Cause(text, ("8.1", "8.2"), place_of(seen)))
-    else:
-        text = (
-            f"{name} generated watermark {event_time(last['timestamp'])} after {count_text(last['records'], 'record')}"
-        )
-        if last["max_timestamp"] != NO_TIMESTAMP and strategy.get("kind") == "bounded":
-            text += f": {formula(last, bound)}"
-        text += "."
-        if seen is not None and not of:
-            text += f" Its last record came at {facts.moment(seen['time_ns'])}, with timestamp {event_time(seen['timestamp'])}."
-        causes.append(Cause(text, ("8.1",), place_of(last)))
-    if strategy.get("kind") == "bounded" and needed != MAX_WATERMARK:
-        record = f"a record{of} of timestamp {event_time(needed + bound + 1)} or later"
-        causes.append(Cause(f"The watermark reaches {event_time(needed)} with {record}.", ("8.1",), causes[-1].place))
-    causes.append(_idleness(facts, task, operator, seen))
+    causes.append(_last_watermark(facts, task, operator, split, seen))
+    if delay_of(operator) is not None and needed != MAX_WATERMARK:
+        causes.append(_reached(facts, task, operator, split, needed, causes[-1].place))
+    causes.append(idleness_cause(facts, task, operator, split, causes[-1].place))
     if not facts.graph.tasks[task].inputs:
         paused = paused_row(facts, task)
         causes += alignment_causes(facts, task, paused) if paused is not None else _why_no_record(facts, task)
     return causes
+
+
+def _name(facts: RunFacts, task: int, operator: Operator, split: Split | None) -> str:
+    name = facts.operator_in(task, operator.operator)
+    return name if split is None else f"{split.title} of {name}"
+
+
+def _last_watermark(facts: RunFacts, task: int, operator: Operator, split: Split | None, seen: Rows | None) -> Cause:
+    """The last watermark of a strategy or of a split, and how it came about."""
+    name = _name(facts, task, operator, split)
+    rows = facts.rows("generated_watermark", task).equal(operator=operator.operator, kind=ElementKind.WATERMARK)
+    last = rows.equal(split=-1).last() if split is None else split.row
+    of_records = seen if split is None else None
+    if last is None:
+        if of_records is not None and not len(of_records) and delay_of(operator) is not None:
+            text = f"{name} has generated no watermark: it makes its watermark from records, and none has come so far."
+            return Cause(text, ("8.1",), _last_place(facts, task))
+        text, row = f"{name} has generated no watermark so far.", None if of_records is None else of_records.last()
+        place = _last_place(facts, task) if row is None else place_of(row)
+        return Cause(text + last_seen_text(facts, of_records), ("8.1", "8.2"), place)
+    if last["timestamp"] == MAX_WATERMARK:
+        return Cause(f"{name} generated its last watermark, MAX, at the end of its input.", ("4.10",), place_of(last))
+    text = f"{name} generated watermark {event_time(last['timestamp'])} after {count_text(last['records'], 'record')}"
+    how = f": {formula(operator, last)}" if is_highest_less_bound(operator, last) else ""
+    return Cause(f"{text}{how}.{last_seen_text(facts, of_records)}", ("8.1",), place_of(last))
+
+
+def _reached(
+    facts: RunFacts, task: int, operator: Operator, split: Split | None, needed: int, place: Place | None
+) -> Cause:
+    """Which record makes the watermark, whether it has come, and when the recording shows the watermark."""
+    record_ms = needed + (delay_of(operator) or 0)
+    name = _name(facts, task, operator, split)
+    text = (
+        f"To generate watermark {event_time(needed)}, {name[0].lower() if split else name[0]}{name[1:]} needs a record of "
+        f"timestamp {event_time(record_ms)} or later"
+    )
+    seen = seen_records(facts, task, operator) if split is None else None
+    row = None if seen is None else seen.where(seen["timestamp"] >= record_ms).first()
+    if row is not None:
+        came = facts.moment(row["time_ns"])
+        text += f". One of timestamp {event_time(row['timestamp'])} came at {came}; {_calls(facts, operator)}"
+    elif seen is not None:
+        text += ", and none has come so far"
+    index = -1 if split is None else split.index
+    known = facts.rows("generated_watermark", task)
+    whole = facts.whole.rows("generated_watermark", task)
+    later = whole.cut(len(known), len(whole)).equal(operator=operator.operator, split=index, kind=ElementKind.WATERMARK)
+    made = later.where(later["timestamp"] >= needed).first()
+    if made is not None:
+        mark, at = event_time(made["timestamp"]), facts.moment(made["time_ns"])
+        text += f". The recording shows the first such watermark, {mark}, at {at}."
+    else:
+        text += ". The recording shows no such watermark of it." if facts.until_ns is not None else "."
+    return Cause(text, ("8.1", "8.2"), place if row is None else place_of(row))
 
 
 def _why_no_record(facts: RunFacts, task: int) -> list[Cause]:
@@ -91,89 +123,40 @@ def _why_no_record(facts: RunFacts, task: int) -> list[Cause]:
     return source_causes(facts, task)
 
 
-def _when(facts: RunFacts, strategy: object) -> str:
-    interval = facts.recording.manifest.run.settings.get("auto_watermark_interval")
-    if isinstance(interval, int) and not (isinstance(strategy, dict) and strategy.get("per_record")):
-        return f"it emits watermarks every {duration_text(interval * NS_PER_MS)}"
-    return "it emits watermarks with its records"
+def _calls(facts: RunFacts, operator: Operator) -> str:
+    """When a strategy emits watermarks."""
+    if (strategy_of(operator) or {}).get("per_record"):
+        return "it emits watermarks with its records"
+    interval_ms = facts.recording.manifest.run.settings.get("auto_watermark_interval")
+    if interval_ms == 0:
+        return "it emits no watermarks, because auto_watermark_interval is 0"
+    every = f", every {duration_text(interval_ms * NS_PER_MS)}" if isinstance(interval_ms, int) else ""
+    return f"it emits watermarks at its periodic calls{every}"
 
 
-def _idleness(facts: RunFacts, task: int, operator: Operator, seen: Row | None) -> Cause:
-    """Whether the strategy is idle, and why not."""
-    strategy, place = strategy_of(operator) or {}, _last_place(facts, task) if seen is None else place_of(seen)
-    idle_ms = number_of(strategy, "idle_ms")
+def _split_cause(facts: RunFacts, task: int, operator: Operator, splits: Sequence[Split]) -> tuple[Cause, Split]:
+    """The split that holds back the watermark, or whose watermark counts while all are idle."""
+    counted = [split for split in splits if not split.is_idle and not split.is_over]
+    if counted:
+        chosen = min(counted, key=lambda split: split.watermark)
+    else:
+        idle = [split for split in splits if split.is_idle]
+        chosen = max(idle or splits, key=lambda split: split.watermark)
     rows = facts.rows("generated_watermark", task).equal(operator=operator.operator, split=-1)
-    status = rows.equal(kind=ElementKind.STATUS).last()
-    now_ns = facts.until_ns or facts.end_ns
-    timeout = duration_text(idle_ms * NS_PER_MS)
-    if status is not None and status["timestamp"] == -1:
-        by = (
-            f", after its idle timeout of {timeout}"
-            if idle_ms
-            else ": its reader or its watermark generator declared this"
-        )
-        text = (
-            f"{operator.name} is idle since {facts.moment(status['time_ns'])}{by}. Other channels need not wait for it, but "
-            "idleness creates no watermark."
-        )
-        return Cause(text, ("8.4" if idle_ms else "8.6",), place_of(status))
-    if not idle_ms:
-        text = f"{operator.name} is not idle, because no idle timeout is set: the watermark waits for it for ever."
-        return Cause(text, ("8.4",), place)
-    since = "" if seen is None else f", and its last record came {duration_text(max(0, now_ns - seen['time_ns']))} ago"
-    text = (
-        f"{operator.name} is not idle: its idle timeout is {timeout}{since}. The timeout does not run while the task waits "
-        "for output or for watermark alignment."
-    )
-    return Cause(text, ("8.4",), place)
-
-
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """A split of a source at the moment. ``row``: its last watermark, of table ``generated_watermark``."""
-
-    name: str
-    row: Row | None
-    is_idle: bool
-
-    @property
-    def watermark(self) -> int:
-        return NO_TIMESTAMP if self.row is None else self.row["timestamp"]
-
-
-def _splits(facts: RunFacts, task: int, operator: Operator) -> list[_Split]:
-    """The splits of a source whose watermarks are merged; empty if it has fewer than two."""
-    rows: dict[int, Row] = {}
-    idle: dict[int, bool] = {}
-    for row in facts.rows("generated_watermark", task).equal(operator=operator.operator):
-        if row["split"] >= 0:
-            idle[row["split"]] = row["kind"] == ElementKind.STATUS and row["timestamp"] == -1
-            if row["kind"] == ElementKind.WATERMARK:
-                rows[row["split"]] = row
-    count = max(len(facts.names.splits(task, operator.operator)), len(rows))
-    if count < 2:
-        return []
-    return [
-        _Split(facts.names.split(task, operator.operator, split), rows.get(split), idle.get(split, False))
-        for split in range(count)
-    ]
-
-
-def _split_cause(operator: Operator, splits: list[_Split]) -> tuple[Cause, _Split]:
-    """The split that holds back the watermark."""
-    lowest = min([split for split in splits if not split.is_idle] or splits, key=lambda split: split.watermark)
-    lines = tuple(
-        f"{split.name}: {watermark_text(split.watermark)}{', idle' if split.is_idle else ''}" for split in splits
-    )
-    holds = f"{lowest.name} has {watermark_text(lowest.watermark)}"
-    text = f"The watermark of {operator.name} is the minimum over its splits: {holds}."
-    return Cause(text, ("8.6",), None if lowest.row is None else place_of(lowest.row), lines), lowest
-
-
-def _last_record(facts: RunFacts, task: int) -> Row | None:
-    """The last record that the generator of a task saw: received, or of a source sent."""
-    table = "received" if facts.graph.tasks[task].inputs else "sent"
-    return facts.rows(table, task).equal(kind=ElementKind.RECORD).last()
+    mark = rows.equal(kind=ElementKind.WATERMARK).last()
+    own = NO_TIMESTAMP if mark is None else mark["timestamp"]
+    text = f"{operator.name} has {watermark_text(own)}"
+    how = merged(splits, own)
+    if how:
+        text += f": {how}."
+    elif counted and chosen.watermark < own:
+        text += f": it does not decrease, and {chosen.name}, the lowest split that it waits for, is behind it."
+    elif counted:
+        text += f"; {chosen.name} is the lowest split that it waits for."
+    else:
+        text += ": it waits for none of its splits."
+    place = None if chosen.row is None else place_of(chosen.row)
+    return Cause(text, ("8.6",), place, tuple(split.text() for split in splits)), chosen
 
 
 def _last_place(facts: RunFacts, task: int) -> Place | None:

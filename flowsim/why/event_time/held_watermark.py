@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.channel_states import ChannelState, channel_states
 from flowsim.why.event_time.generators import generator_of
-from flowsim.why.event_time.held_generator import generator_causes, source_watermark_causes, watermark_text
+from flowsim.why.event_time.held_generator import generator_causes, source_watermark_causes
+from flowsim.why.event_time.seen_records import strategy_of
+from flowsim.why.event_time.splits import watermark_text
 from flowsim.why.run_facts import RunFacts, place_of
+from flowsim.why.timers.watermarks import operator_watermarks
 from flowsim.why.waiting import chain
-from flowsim.why.waits.channel_flow import flow_of
+from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.task_state import Doing, state_of
 from flowsim.why.waits.waits_for_input import arrival_cause
 from flowsim.why.waits.waits_in_element import is_async, queue_of
@@ -24,79 +28,118 @@ def held_causes(facts: RunFacts, task: int, needed: int) -> list[Cause]:
     seen = set()
     while task not in seen and facts.graph.tasks[task].inputs:
         seen.add(task)
+        watermark = watermark_of(facts, task)
         states = channel_states(facts, task)
-        holder = _holder(states, needed)
-        if holder is None:
+        if watermark >= needed or not states:
             return causes
-        causes.append(_holder_cause(facts, task, states, holder))
+        holder = _holder(facts, task, states)
+        causes.append(_holder_cause(facts, task, watermark, states, holder))
+        if holder.watermark >= needed:
+            return causes
         sender, channel = holder.channel.source_task, holder.channel
-        under_way = _under_way(facts, holder)
+        under_way = _under_way(facts, holder, needed)
         if under_way is not None:
             return [*causes, *under_way]
         ended = _ended(facts, holder)
         if ended and holder.end_of_data is not None and holder.end_of_data["timestamp"]:
             return [*causes, *ended]
-        waits = _inside_the_sender(facts, sender, needed)
-        if waits:
-            return [*causes, *waits]
+        queued = _in_a_queue(facts, channel, needed)
+        if queued:
+            return [*causes, *queued]
         operator = generator_of(facts, channel)
         if operator is not None:
             return [*causes, *generator_causes(facts, sender, operator, needed), *ended]
         if not facts.graph.tasks[sender].inputs:
-            return [*causes, *source_watermark_causes(facts, sender), *ended]
+            return [*causes, *source_watermark_causes(facts, channel), *ended]
+        if watermark_of(facts, sender) >= needed:
+            return [*causes, *_not_forwarded(facts, holder, needed)]
         task = sender
     return causes
 
 
-def _holder(states: list[ChannelState], needed: int) -> ChannelState | None:
-    """The channel that holds back the watermark: the lowest one that is waited for; if all are idle, the highest."""
-    waited_for = [state for state in states if state.is_aligned and not state.is_idle]
+def watermark_of(facts: RunFacts, task: int) -> int:
+    """The watermark of the first operator of a task with inputs."""
+    last = next(reversed(operator_watermarks(facts, task)), None)
+    return NO_TIMESTAMP if last is None else last[1]
+
+
+def _input_states(facts: RunFacts, task: int) -> dict[int, tuple[int, bool]]:
+    """Of each input of a task its watermark, and whether it is idle."""
+    found = {channel.input: (NO_TIMESTAMP, False) for channel in facts.received_by(task)}
+    for row in facts.rows("task_watermark", task):
+        watermark, _ = found.get(row["input"], (NO_TIMESTAMP, False))
+        if row["kind"] == ElementKind.WATERMARK:
+            found[row["input"]] = max(watermark, row["timestamp"]), False
+        else:
+            found[row["input"]] = watermark, row["timestamp"] == -1
+    return found
+
+
+def _holder(facts: RunFacts, task: int, states: list[ChannelState]) -> ChannelState:
+    """The channel that holds back the watermark: the lowest that counts of the lowest input; if all are idle, the highest."""
+    inputs = _input_states(facts, task)
+    active = [number for number, (_, is_idle) in inputs.items() if not is_idle]
+    if active:
+        chosen = min(active, key=lambda number: (inputs[number][0], number))
+    else:
+        chosen = max(inputs, key=lambda number: (inputs[number][0], -number))
+    own = [state for state in states if state.channel.input == chosen]
+    waited_for = [state for state in own if state.is_aligned and not state.is_idle]
     if waited_for:
-        lowest = min(
-            waited_for, key=lambda state: (state.watermark, state.end_of_data is not None, state.channel.channel)
-        )
-        return lowest if lowest.watermark < needed else None
-    active = [state for state in states if not state.is_idle]
-    highest = max(active or states, key=lambda state: (state.watermark, -state.channel.channel), default=None)
-    return highest if highest is not None and highest.watermark < needed else None
+        return min(waited_for, key=lambda one: (one.watermark, one.end_of_data is not None, one.channel.channel))
+    behind = [state for state in own if not state.is_idle]
+    return max(behind or own, key=lambda state: (state.watermark, -state.channel.channel))
 
 
-def _holder_cause(facts: RunFacts, task: int, states: list[ChannelState], holder: ChannelState) -> Cause:
+def _holder_cause(
+    facts: RunFacts, task: int, watermark: int, states: list[ChannelState], holder: ChannelState
+) -> Cause:
     row = facts.rows("task_watermark", task).equal(kind=ElementKind.WATERMARK).last()
-    watermark = NO_TIMESTAMP if row is None else row["timestamp"]
     last = holder.watermark_row or row or facts.rows("received", task).last()
     place = None if last is None else place_of(last)
     lines = tuple(state.text(facts) for state in states)
-    text = f"{facts.task(task)} has {watermark_text(watermark)}"
+    text, name = f"{facts.task(task)} has {watermark_text(watermark)}", f"hannel{facts.from_(holder.channel)[7:]}"
+    rules = ("8.9", "8.16") if len({state.channel.input for state in states}) > 1 else ("8.9",)
     if all(state.is_idle for state in states):
         which = "its only channel is" if len(states) == 1 else f"its {len(states)} channels are all"
         text += f", and {which} idle. Idleness creates no watermark: the watermark stays where it is."
-        return Cause(text, ("8.4", "8.10"), place, lines, holder.channel.channel)
-    if len(states) == 1:
+        rules = ("8.4", "8.10")
+    elif not holder.is_aligned:
+        text += f": it does not decrease, and c{name}, which was idle, is behind it with {watermark_text(holder.watermark)}."
+        rules = ("8.11", "8.13")
+    elif holder.watermark > watermark and len(rules) == 1:
+        text += (
+            f". C{name} became active with {watermark_text(holder.watermark)}, but becoming active emits no watermark: the next "
+            "watermark of a channel that counts does."
+        )
+        rules = ("8.12",)
+    elif len(states) == 1:
         text += f": that of its only channel, from {facts.task(holder.channel.source_task)}."
-        return Cause(text, ("8.9",), place, lines, holder.channel.channel)
-    idle = sum(state.is_idle for state in states)
-    but = f" ({count_text(idle, 'idle channel')} not counted)" if idle else ""
-    text += (
-        f": the minimum over the channels that it waits for{but}. "
-        f"C{facts.from_(holder.channel)[1:]} holds it back with {watermark_text(holder.watermark)}."
-    )
-    rules = ("8.9", "8.16") if len({state.channel.input for state in states}) > 1 else ("8.9",)
+    else:
+        idle = sum(state.is_idle for state in states)
+        but = f" ({count_text(idle, 'idle channel')} not counted)" if idle else ""
+        text += (
+            f": the minimum over the channels that it waits for{but}. "
+            f"C{name} holds it back with {watermark_text(holder.watermark)}."
+        )
     return Cause(text, rules, place, lines, holder.channel.channel)
 
 
-def _under_way(facts: RunFacts, holder: ChannelState) -> list[Cause] | None:
-    """A higher watermark that the sender has sent and the task has not read."""
+def _under_way(facts: RunFacts, holder: ChannelState, needed: int) -> list[Cause] | None:
+    """A watermark that is high enough, which the sender has sent and the task has not read."""
     channel = holder.channel
     flow = flow_of(facts, channel)
-    sent = facts.rows("sent", channel.source_task).equal(channel=channel.channel)
+    sent = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
     later = sent.cut(flow.received, len(sent)).equal(kind=ElementKind.WATERMARK)
-    row = later.where(later["timestamp"] > holder.watermark).last()
+    row = later.where(later["timestamp"] >= needed).first()
     if row is None:
         return None
+    whole = facts.whole.rows("received", channel.target_task).equal(channel=channel.channel)
+    read = whole.equal(kind=ElementKind.WATERMARK, timestamp=row["timestamp"], position=row["position"]).first()
+    when = "" if read is None else f": it reads it at {facts.moment(read['time_ns'])}"
     text = (
         f"{facts.task(channel.source_task)} has sent watermark {event_time(row['timestamp'])}, but "
-        f"{facts.task(channel.target_task)} has not read it: it queues behind the elements before it."
+        f"{facts.task(channel.target_task)} has not read it{when}."
     )
     causes = [Cause(text, ("8.18", "I7.b"), place_of(row), channel=channel.channel), arrival_cause(facts, flow, [flow])]
     if facts.is_full and (flow.held or flow.queued):
@@ -111,10 +154,7 @@ def _ended(facts: RunFacts, holder: ChannelState) -> list[Cause]:
         return []
     name = facts.task(sender)
     if not end["timestamp"]:
-        text = (
-            f"{name} has ended its data without drain: it sent no MAX watermark, so event time did not end and open windows "
-            "and timers do not fire."
-        )
+        text = f"{name} has ended its data without drain: it sent no MAX watermark, so event time did not end."
         causes = [Cause(text, ("4.9", "4.10"), place_of(end), channel=holder.channel.channel)]
         return [*causes, *_stopped(facts)]
     if holder.is_idle:
@@ -128,39 +168,53 @@ def _ended(facts: RunFacts, holder: ChannelState) -> list[Cause]:
 
 
 def _stopped(facts: RunFacts) -> list[Cause]:
-    stops = facts.all_rows("lifecycle").equal(event=LifeEvent.STOP_NO_DRAIN)
-    row = stops.first()
+    row = facts.all_rows("lifecycle").equal(event=LifeEvent.STOP_NO_DRAIN).last()
     if row is None:
         return []
-    text = f"A stop without drain reached {facts.task(row['task'])}. With drain, MAX would have fired everything that was open."
+    text = f"A stop without drain reached {facts.task(row['task'])}. A source that stops with drain sends MAX."
     return [Cause(text, ("4.20",), place_of(row))]
 
 
-def _inside_the_sender(facts: RunFacts, sender: int, needed: int) -> list[Cause]:
-    """A watermark that the sender has received and not forwarded: it is in an async queue, or its timers still fire."""
-    for operator in facts.operators_of(sender):
-        if is_async(operator):
-            entries = queue_of(facts, sender, operator.operator)
-            marks = [entry for entry in entries if entry.put["kind"] == ElementKind.WATERMARK]
-            if marks:
-                before = [entry for entry in entries if entry.put["entry"] < marks[0].put["entry"]]
-                text = (
-                    f"Watermark {event_time(marks[0].put['timestamp'])} is in the queue of {operator.name}: it leaves after "
-                    f"{count_text(len(before), 'record')} before it."
-                )
-                return [Cause(text, ("11.2", "11.11"), place_of(marks[0].put))]
-    if not facts.is_full or not facts.graph.tasks[sender].inputs:
-        return []
-    state = state_of(facts, sender)
-    marks_in = [one.watermark for one in channel_states(facts, sender)]
-    if min(marks_in, default=NO_TIMESTAMP) >= needed and state.doing in (
-        Doing.HARD,
-        Doing.BUSY,
-        Doing.YIELD,
-        Doing.LOCK,
-    ):
+def _in_a_queue(facts: RunFacts, channel: Channel, needed: int) -> list[Cause]:
+    """A watermark that is high enough, in the queue of an async operator on the way to a channel."""
+    sender, number = channel.source_task, facts.graph.edges[channel.edge].source_operator
+    while (operator := facts.operator(sender, number)) is not None and strategy_of(operator) is None:
+        number = operator.input_operator
+        if not is_async(operator):
+            continue
+        entries = queue_of(facts, sender, operator.operator)
+        marks = [entry for entry in entries if entry.put["kind"] == ElementKind.WATERMARK]
+        mark = next((entry for entry in marks if entry.put["timestamp"] >= needed), None)
+        if mark is None:
+            continue
+        before = [entry for entry in entries if entry.put["entry"] < mark.put["entry"]]
+        records = sum(entry.put["kind"] == ElementKind.RECORD for entry in before)
         text = (
-            f"{facts.task(sender)} has received the watermark and forwards it when the timers that are due have fired."
+            f"Watermark {event_time(mark.put['timestamp'])} is in the queue of {operator.name}: it leaves after "
+            f"{count_text(records, 'record')} before it."
         )
-        return [Cause(text, ("8.15",)), *chain(facts, state)]
+        return [Cause(text, ("11.2", "11.11"), place_of(mark.put))]
     return []
+
+
+def _not_forwarded(facts: RunFacts, holder: ChannelState, needed: int) -> list[Cause]:
+    """The sender has the watermark, and its operators have not forwarded it."""
+    channel, sender = holder.channel, holder.channel.source_task
+    row, watermark = next(pair for pair in operator_watermarks(facts, sender) if pair[1] >= needed)
+    text = f"{facts.task(sender)} has watermark {event_time(watermark)} since {facts.moment(row['time_ns'])}"
+    sent = facts.rows("sent", sender).equal(channel=channel.channel)
+    status = sent.equal(kind=ElementKind.STATUS).last()
+    if status is not None and status["timestamp"] == -1:
+        text += ", but its output is idle, and an idle output drops watermarks."
+        return [Cause(text, ("5.8", "8.17"), place_of(status), channel=channel.channel)]
+    whole = facts.whole.rows("sent", sender).equal(channel=channel.channel)
+    later = whole.cut(len(sent), len(whole)).equal(kind=ElementKind.WATERMARK)
+    forwarded = later.where(later["timestamp"] >= needed).first()
+    when = "" if forwarded is None else f": it sends it at {facts.moment(forwarded['time_ns'])}"
+    text += f", and has not sent it{when}. An operator fires its due timers before it forwards a watermark."
+    causes = [Cause(text, ("8.15",), place_of(row))]
+    if facts.is_full:
+        state = state_of(facts, sender)
+        if state.doing in (Doing.HARD, Doing.BUSY, Doing.YIELD, Doing.LOCK):
+            causes += chain(facts, state)
+    return causes

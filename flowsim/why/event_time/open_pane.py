@@ -7,14 +7,16 @@ from typing import Final
 
 from flowsim.facts.kinds import LifeEvent
 from flowsim.laws.windows.plan import number_of, parts_of
-from flowsim.quantities import count_text
+from flowsim.quantities import count_text, duration_text
 from flowsim.trace.sentence import window_text
-from flowsim.trace.time import event_time
+from flowsim.trace.time import event_time, span_text
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.panes import Pane
+from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import RunFacts, place_of
+from flowsim.why.timers.watermarks import operator_watermarks
 
 _WATERMARK: Final = ("event_time", "continuous_event_time", "end_of_stream")
 _CLOCK: Final = ("processing_time", "continuous_processing_time")
@@ -47,9 +49,9 @@ def _causes(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object]) ->
     """Why a trigger without others inside has not fired."""
     name = facts.operator_in(pane.task, pane.operator.operator)
     if kind in _WATERMARK:
-        return _by_watermark(facts, pane, kind, name)
+        return _by_watermark(facts, pane, kind, of, name)
     if kind in _CLOCK:
-        return _by_clock(facts, pane, name)
+        return _by_clock(facts, pane, kind, of, name)
     if kind == "count":
         count = number_of(of, "count")
         text = (
@@ -81,37 +83,65 @@ def _kind(trigger: object) -> tuple[str, Mapping[str, object]]:
     return (str(trigger.get("kind", "")), trigger) if isinstance(trigger, Mapping) else ("", {})
 
 
-def _by_watermark(facts: RunFacts, pane: Pane, kind: str, name: str) -> list[Cause]:
+def _by_watermark(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object], name: str) -> list[Cause]:
     last = MAX_WATERMARK if kind == "end_of_stream" else pane.last_ms
     last_intake = pane.waiting[-1]
     text = f"It fires when the watermark of {name} reaches {event_time(last)}, its last millisecond."
     rules: tuple[str, ...] = ("10.13", "10.17")
+    if kind == "continuous_event_time":
+        every = span_text(number_of(of, "interval_ms"))
+        text = (
+            f"It fires when the watermark of {name} reaches a multiple of {every}, and at the latest at {event_time(last)}, its "
+            "last millisecond."
+        )
+        rules = ("10.21",)
     if last == MAX_WATERMARK:
         text, rules = f"It fires when event time ends: when the watermark of {name} is MAX.", ("10.6", "10.17")
     causes = [Cause(text, rules, place_of(last_intake))]
     held = held_causes(facts, pane.task, last)
-    return [*causes, *held, *(() if held else _not_run(facts, pane))]
+    return [*causes, *(held or _not_run(facts, pane, last))]
 
 
-def _not_run(facts: RunFacts, pane: Pane) -> list[Cause]:
-    text = f"{facts.task(pane.task)} has this watermark, but had not fired the window when the recording ended."
-    return [Cause(text, ("8.15",))]
-
-
-def _by_clock(facts: RunFacts, pane: Pane, name: str) -> list[Cause]:
-    due_ns = (pane.last_ms + 1) * NS_PER_MS
-    text = (
-        f"It fires by the clock of {name}, not by a watermark: at {pane.last_ms:,} ms of the processing time, which is "
-        f"{facts.moment(due_ns)} of the run."
+def _not_run(facts: RunFacts, pane: Pane, last: int) -> list[Cause]:
+    """The watermark has come, and the window has not fired: its timers still fire."""
+    early = early_end_causes(facts, pane.task)
+    reached = next((row for row, watermark in operator_watermarks(facts, pane.task) if watermark >= last), None)
+    if early or reached is None:
+        return early
+    fires = facts.whole.rows("window_fire", pane.task).equal(operator=pane.operator.operator, key=pane.key)
+    fires = fires.equal(window_start=pane.window[0], window_end=pane.window[1])
+    fired = fires.after(reached["seq"]).first()
+    when = (
+        "the recording does not show that it fires"
+        if fired is None
+        else f"it fires at {facts.moment(fired['time_ns'])}"
     )
-    causes = [Cause(text, ("10.18", "9.10"), place_of(pane.waiting[-1]))]
+    text = f"{facts.task(pane.task)} has this watermark since {facts.moment(reached['time_ns'])}; {when}."
+    return [Cause(text, ("8.15",), place_of(reached))]
+
+
+def _by_clock(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object], name: str) -> list[Cause]:
+    due_ns: int | None = (pane.last_ms + 1) * NS_PER_MS
+    if kind == "continuous_processing_time":
+        due_ns = None
+        every = duration_text(number_of(of, "interval_ms") * NS_PER_MS)
+        text = f"It fires by the clock of {name}, not by a watermark: at multiples of {every}."
+        causes = [Cause(text, ("10.22", "9.10"), place_of(pane.waiting[-1]))]
+    else:
+        text = (
+            f"It fires by the clock of {name}, not by a watermark: at {pane.last_ms:,} ms of the processing time, which is "
+            f"{facts.moment((pane.last_ms + 1) * NS_PER_MS)} of the run."
+        )
+        causes = [Cause(text, ("10.18", "9.10"), place_of(pane.waiting[-1]))]
+    early = early_end_causes(facts, pane.task)
+    if early:
+        return [*causes, *early]
     life = facts.rows("lifecycle", pane.task)
-    finish = life.equal(operator=pane.operator.operator, event=LifeEvent.FINISH).first()
-    end = finish or life.equal(operator=pane.operator.operator, event=LifeEvent.CLOSE).first()
-    if end is not None and end["time_ns"] < due_ns:
+    end = life.equal(operator=pane.operator.operator, event=LifeEvent.FINISH).first()
+    if end is not None and (due_ns is None or end["time_ns"] < due_ns):
         text = (
             f"The input of {name} had ended by {facts.moment(end['time_ns'])}. At the end, processing-time timers that are not "
-            "due are dropped (event-time timers fire, because the source sends MAX)."
+            "due are dropped."
         )
         causes.append(Cause(text, ("3.27", "4.12"), place_of(end)))
     else:

@@ -12,6 +12,10 @@ def operator_watermarks(facts: RunFacts, task: int) -> list[tuple[Row, int]]:
 
     With several inputs the watermark is the minimum over them (rule 8.16).
     """
+    return facts.shared("operator watermarks", task, lambda: _operator_watermarks(facts, task))
+
+
+def _operator_watermarks(facts: RunFacts, task: int) -> list[tuple[Row, int]]:
     combined, found = CombinedInputs(facts.graph.tasks[task].inputs), list[tuple[Row, int]]()
     for row in facts.rows("task_watermark", task):
         emitted = combined.take(row["input"], row["kind"], row["timestamp"])

@@ -149,8 +149,9 @@ def test_legacy_design_waits_for_a_place_and_not_between_actions(ask: Ask) -> No
 def test_paused_source_leads_to_source_that_is_behind(ask: Ask) -> None:
     text = text_of(ask("22_watermark_alignment", "waiting", "archive", at_ms=2500))
 
-    assert "its watermark was 7,198 ms, above the limit of 6,989 ms" in text
-    assert "The lowest watermark is that of Source: live (1/1): 2,389 ms" in text
+    assert "the watermark that it compared was 7,198 ms, above the limit of 6,989 ms" in text
+    assert "Source: live (1/1) had this watermark since 2.000000000 s" in text
+    assert "Source: live (1/1): watermark 2,389 ms" in text
 
 
 def test_operator_that_selects_an_input_leaves_the_other_one_unread(ask: Ask) -> None:

@@ -25,7 +25,6 @@ NEVER_ONE: Final = {
     ("why/event_time/held_watermark.py", "len(states)"): "1 is 'its only channel'",
     ("why/event_time/panes.py", "of_each"): "many windows",
     ("why/late.py", "len(windows)"): "1 is 'its window'",
-    ("why/late.py", "len(intakes)"): "a noun of all records",
     ("why/late.py", "window_text(*window)"): "a name",
     ("why/records.py", "len(found)"): "several records match",
     ("why/waiting.py", "len(found)"): "several subtasks match",

@@ -19,6 +19,7 @@ from flowsim.cluster.job_execution import (
 )
 from flowsim.cluster.job_master.job_master import JobMaster
 from flowsim.cluster.job_master.savepoint_restore import prepare_restore
+from flowsim.cluster.livelock_watch import LivelockWatch
 from flowsim.cluster.memory_watch import MemoryWatch
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
@@ -85,6 +86,7 @@ class MiniCluster:
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
         self._memory = MemoryWatch(options.limits.memory_bytes)
+        self._livelock = LivelockWatch(self._tasks, self._bounds, self._elapsed_ns, self._on_bound)
         self._master: JobMaster | None = None
         self._old_attempts: dict[int, list[StreamTask]] = {}
         """The replaced attempts, by task id."""
@@ -145,7 +147,8 @@ class MiniCluster:
                 on_quiescent=self._on_quiescent,
                 on_choice=on_choice,
                 max_steps=bounds.steps,
-                on_max_steps=partial(self._on_bound, partial(bounds.ended_by, "steps")),
+                on_max_steps=partial(self._on_bound, self._livelock.ended_by_steps),
+                on_standstill=self._livelock.on_standstill,
             )
 
     async def _main(self, scheduler: Scheduler) -> None:
@@ -202,7 +205,7 @@ class MiniCluster:
 
     def _prepare(self, task: StreamTask, master: JobMaster) -> None:
         """Lets the batches of a task report progress and watch the memory, and end before external events."""
-        task.batches.on_batch_end = self._on_batch_end
+        task.batches.on_batch_end, task.batches.on_standstill = self._on_batch_end, self._livelock.on_standstill
         self._events.prepare(task, master)
 
     async def _end_tasks(self, deployment: Deployment) -> None:
@@ -337,8 +340,7 @@ class MiniCluster:
 
     def _on_quiescent(self) -> None:
         """Ends the run when no task can run any more (D4)."""
-        self._report = self.wait_for_report()
-        tasks = [] if self.deployment is None else self.deployment.tasks
+        self._report, tasks = self.wait_for_report(), self._tasks()
         status = self._options.components.status_when_quiescent(tasks)
         if status is JobStatus.DEADLOCKED:
             for task in tasks:
@@ -346,27 +348,27 @@ class MiniCluster:
         self._end(status)
 
     def wait_for_report(self) -> str:
-        """Returns the wait-for report: one line per unfinished task."""
         return "" if self.deployment is None else wait_for_report(self.deployment, self._schedule)
 
     def _on_batch_end(self) -> None:
         if (reached := self._memory.reached()) is not None:
             self._on_bound(partial(self._bounds.ended_by_memory, reached))
+        self._livelock.on_batch()
         if self._options.on_progress is not None:
             self._options.on_progress(progress_of(self._records_read(), self._elapsed_ns(), self._master))
 
     def _records_read(self) -> int:
-        tasks = () if self.deployment is None else self.deployment.tasks
-        return self._records_of_old_attempts + records_read(tasks)
+        return self._records_of_old_attempts + records_read(self._tasks())
+
+    def _tasks(self) -> list[StreamTask]:
+        return [] if self.deployment is None else self.deployment.tasks
 
     def _elapsed_ns(self) -> int:
         return 0 if self._scheduler is None else (self._ended_ns or self._scheduler.now_ns) - self._started_ns
 
     def _result(self) -> JobExecutionResult:
-        samples = [] if self._sampler is None else self._sampler.last
-        peaks = [] if self._sampler is None else self._sampler.pool_peaks
-        ended = [] if self.deployment is None else self.deployment.tasks
-        master = self._master
+        sampler, ended, master = self._sampler, self._tasks(), self._master
+        samples, peaks = ([], []) if sampler is None else (sampler.last, sampler.pool_peaks)
         tasks = tuple(summary(*one) for one in zip(ended, samples, peaks, strict=True))
         error: Exception | None = self._failure or self._too_long
         if self._status is JobStatus.DEADLOCKED:

@@ -214,6 +214,8 @@ class LifeEvent(IntEnum):
     """No task of the job can run, and the task has not ended."""
     RESTORED_AS_FINISHED = 13
     """The task had finished before the checkpoint from which it starts: its operators do not run (rule 12.100)."""
+    LIVELOCKED = 14
+    """The tasks of the job take turns without end and process no element; the run was ended."""
 
 
 class AsyncAction(IntEnum):

@@ -308,6 +308,12 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "reenter_action", Component.TASK, "a mail runs in the middle of another action of the task", "actions"
         ),
         *CHECKPOINT_FAULTS,
+        FaultKind(
+            "input_never_empty",
+            Component.TASK,
+            "an empty input claims to have more, so that the task polls it without end",
+            "progress",
+        ),
         FaultKind("stop_task", Component.TASK, "the task stops reading its input", None),
     )
 }

@@ -41,6 +41,7 @@ from flowsim.faults.tasks import (
     InputWithoutLastWatermark,
     InterruptedMailbox,
     MailboxOfTwo,
+    NeverEmptyInput,
     PriorityIgnoringMailbox,
     ReentrantBatches,
     ReentrantLockedLoopBatches,
@@ -249,6 +250,8 @@ class FaultySubtaskComponents(SubtaskComponents):
             task.mailbox.put_equal_mails()
         if "drain_without_max_watermark" in self._names(Component.TASK):
             task_input = InputWithoutLastWatermark(task_input)
+        if "input_never_empty" in self._names(Component.TASK):
+            task_input = NeverEmptyInput(task_input)
         return task_input if stop is None else StoppingInput(task_input, stop)
 
     def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:

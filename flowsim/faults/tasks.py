@@ -232,6 +232,16 @@ class TaskStop:
             self._clock.interrupt()
 
 
+class NeverEmptyInput(WrappedInput):
+    """An input that claims to have more when it is empty."""
+
+    __slots__ = ()
+
+    def emit_next(self) -> DataInputStatus:
+        status = super().emit_next()
+        return DataInputStatus.MORE_AVAILABLE if status is DataInputStatus.NOTHING_AVAILABLE else status
+
+
 class StoppingInput(WrappedInput):
     """An input that returns nothing after ``stop`` is reached, and never becomes available again."""
 

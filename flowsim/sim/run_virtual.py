@@ -27,13 +27,15 @@ def run_virtual(
     on_choice: ChoiceRecorder | None = None,
     max_steps: int | None = None,
     on_max_steps: Callable[[], object] | None = None,
+    on_standstill: Callable[[bool], object] | None = None,
 ) -> _T:
     """Returns the result of ``main(loop)``, after cancelling its remaining tasks and closing the loop.
 
     If a loop is already running (a notebook), the run uses a separate thread and this call waits for it. Ctrl-C ends
     the run between two callbacks and raises KeyboardInterrupt; another one a second later does not wait for a callback.
     When time reaches ``until_ns`` and there is no ``on_until``, raises UntilReached. When nothing can run and there is
-    no ``on_quiescent``, raises Deadlock. ``on_max_steps`` is called once after ``max_steps`` callbacks and rounds.
+    no ``on_quiescent``, raises Deadlock. ``on_max_steps`` is called once after ``max_steps`` callbacks and rounds,
+    ``on_standstill`` after each 100,000 turns of actors at one time.
 
     >>> async def main(loop: VirtualTimeLoop) -> float:
     ...     await asyncio.sleep(3600)
@@ -49,6 +51,7 @@ def run_virtual(
         on_choice=on_choice,
         max_steps=max_steps,
         on_max_steps=on_max_steps,
+        on_standstill=on_standstill,
     )
     return in_free_thread(lambda: _run(loop, main), loop.interrupt)
 

@@ -18,6 +18,8 @@ from flowsim.tasks.processing_time import TaskTimers
 from flowsim.tasks.time_buckets import TimeBuckets
 
 _SCALE = 1_000_000
+_MOST_ACTIONS = 200_000
+"""After so many actions without a cost, the run looks whether the task processes anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,9 @@ class Batches:
         "_times",
         "_budget",
         "_start_ns",
+        "_actions",
+        "_acted_ns",
+        "on_standstill",
     )
 
     def __init__(
@@ -76,6 +81,11 @@ class Batches:
         """The text of what the actor waits for, shown in the wait-for report of a deadlock."""
         self.on_batch_end: Callable[[], None] | None = None
         """A function that is called after every published batch, for the progress display."""
+        self.on_standstill: Callable[[bool], bool] | None = None
+        """A function that is called after 200,000 actions at one time; returns True if the run was ended."""
+        self._actions = 0
+        """The actions of the batch since the task's clock last advanced."""
+        self._acted_ns = 0
         self.chain: OperatorChain
         """The operators for which the batch sets the cost of records; set when the task is wired."""
         self.processor: MailboxProcessor
@@ -121,8 +131,17 @@ class Batches:
 
     def end_if_due(self) -> None:
         """Ends the batch if its time is over, so that other tasks have their turn (the thread scheduler of D2)."""
-        if self._clock.now_ns >= self._clock.batch_end_ns:
+        now_ns = self._clock.now_ns
+        if now_ns >= self._clock.batch_end_ns:
             self.end_batch_and_yield()
+            return
+        self._actions = self._actions + 1 if now_ns == self._acted_ns else 0
+        self._acted_ns = now_ns
+        if self._actions >= _MOST_ACTIONS:
+            self._actions = 0
+            self.waiting_for = "its next turn"
+            if self.on_standstill is not None and self.on_standstill(False):
+                self.end_batch_and_yield()
 
     def end_inside_action(self) -> None:
         """Ends the batch if it is due, inside an action between two interruptible timers."""

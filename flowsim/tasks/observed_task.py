@@ -86,6 +86,12 @@ class ObservedTask:
             self._advance_clock()
             self.trace.lifecycle(-1, LifeEvent.DEADLOCKED)
 
+    def trace_livelock(self) -> None:
+        """Records that the tasks of the job take turns without end."""
+        if self.trace is not None and not self.state.is_terminal:
+            self._advance_clock()
+            self.trace.lifecycle(-1, LifeEvent.LIVELOCKED)
+
     def _set_state(self, state: TaskState, event: LifeEvent) -> None:
         self.state = state
         if self.trace is not None:

@@ -60,6 +60,7 @@ LIFE: Final[Phrases] = {
     LifeEvent.STOP_NO_DRAIN: ("is stopped without drain", ("4.20",)),
     LifeEvent.CANCELING: ("is being canceled", ("4.23",)),
     LifeEvent.DEADLOCKED: ("is deadlocked: no task of the job can run", ()),
+    LifeEvent.LIVELOCKED: ("is livelocked: the tasks of the job take turns and process no element", ()),
     LifeEvent.RESTORED_AS_FINISHED: ("had finished before the checkpoint, so its operators do not run", ("12.100",)),
 }
 SEGMENTS: Final[Phrases] = {

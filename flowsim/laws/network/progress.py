@@ -34,8 +34,9 @@ _WAIT: Final = int(ActionPhase.WAIT)
 _MAIL, _BUFFER, _YIELD = int(WaitKind.MAIL), int(WaitKind.BUFFER), int(WaitKind.YIELD)
 _GOT: Final = (int(CreditKind.INITIAL_GOT), int(CreditKind.GOT))
 _RESUMED: Final = int(CreditKind.RESUMED)
-_FINISHED, _DEADLOCKED = int(LifeEvent.FINISHED), int(LifeEvent.DEADLOCKED)
-_ENDS: Final = (int(LifeEvent.CANCELING), int(LifeEvent.CANCELED), int(LifeEvent.FAILED), _DEADLOCKED)
+_FINISHED: Final = int(LifeEvent.FINISHED)
+_STUCK: Final = {int(LifeEvent.DEADLOCKED): "deadlocked", int(LifeEvent.LIVELOCKED): "livelocked"}
+_ENDS: Final = (int(LifeEvent.CANCELING), int(LifeEvent.CANCELED), int(LifeEvent.FAILED), *_STUCK)
 _ANY_MAIL: Final = -1
 _REAL_CLOCK_NS: Final = 10**18
 """The virtual clock starts at 1 s, the real one counts from 1970."""
@@ -177,9 +178,9 @@ class Rests:
             self._begin_rest((seq, _BUFFER, _ANY_MAIL))
         elif event in _ENDS:
             self._rest = None
-            if event == _DEADLOCKED:
+            if event in _STUCK:
                 self._found.examined += 1
-                self._found.broken("deadlocked", (self._task, seq), task=self._task, seq=seq)
+                self._found.broken(_STUCK[event], (self._task, seq), task=self._task, seq=seq)
 
     def end(self, whole: bool) -> None:
         """Does nothing: other laws check what is left at the end."""
@@ -213,10 +214,11 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Rests:
 
 
 _COUNTS: Final = """\
-- Rows examined: the *rests* of all tasks, and DEADLOCKED rows of `lifecycle`. A rest begins at a WAIT row of kind MAIL
-  or BUFFER in `actions`, and at the FINISHED row of the task. It ends at the next WAIT or RESUME row of these kinds, or
-  before that at a FINISHED, CANCELING, CANCELED, FAILED or DEADLOCKED row. The task works, and the cost of its work
-  passes, only between rests. (A task of the legacy design rests in waits of kind LOCK, which are not judged.)
+- Rows examined: the *rests* of all tasks, and DEADLOCKED and LIVELOCKED rows of `lifecycle`. A rest begins at a WAIT
+  row of kind MAIL or BUFFER in `actions`, and at the FINISHED row of the task. It ends at the next WAIT or RESUME row of
+  these kinds, or before that at a FINISHED, CANCELING, CANCELED, FAILED, DEADLOCKED or LIVELOCKED row. The task works,
+  and the cost of its work passes, only between rests. (A task of the legacy design rests in waits of kind LOCK, which
+  are not judged.)
 - These rows of a task show when time passes: rows of `buffers`, `credits`, `mails` and `lifecycle`; the *events*, which
   are the rows of `received` of the kind END_OF_DATA or a higher one; and WAIT and RESUME rows of the kinds MAIL, BUFFER
   and YIELD. Time passes in a rest when one of these rows, inside the rest or at its end, has a higher `time_ns` than the
@@ -238,14 +240,15 @@ _COUNTS: Final = """\
     input. This means that its remote channels have more RECEIVED rows than RECYCLED rows plus events. This is checked
     if the task has one input, or if its head has `params.reading` "any" and is not of kind `operator`; other operators
     may select inputs.
-- Each DEADLOCKED row is a violation. The data that a sender holds for a local channel has no facts, so only this check
-  covers it.
+- Each DEADLOCKED or LIVELOCKED row is a violation. The data that a sender holds for a local channel has no facts, so
+  only this check covers it.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked.",
+        "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked "
+        "or livelocked.",
         ("3.12", "3.13", "4.5", "5.21", "5.22", "5.27", "6.10", "6.16", "7.1"),
         Level.FULL,
         {

@@ -159,6 +159,9 @@ CASES = (
         "resume_not_woken in a job with checkpoints", Fault("resume_not_woken"), frozenset({"progress"}), JobStatus.FAILED,
         job=skewed_job,
     ),
+    _case(
+        "input_never_empty", "window", "progress", status=JobStatus.FAILED,
+    ),
     _case("stop_task", "window", "progress", status=JobStatus.STOPPED, why="it rests although its input waits"),
 )  # fmt: skip
 

@@ -114,7 +114,8 @@ LAWS: Final[Sequence[Law]] = (
         "No data arrives beyond the credit that its receiver gave, and no more credit is out than empty buffers are reserved.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"), Level.FULL),
     Law("progress",
-        "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked.",
+        "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked "
+        "or livelocked.",
         ("3.12", "3.13", "4.5", "5.21", "5.22", "5.27", "6.10", "6.16", "7.1"), Level.FULL),
     Law("mails",
         "Every mail that was put runs once. Mails of equal priority that are not urgent run in FIFO order. "

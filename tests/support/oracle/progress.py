@@ -19,7 +19,7 @@ from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row
 
 GOT = (CreditKind.INITIAL_GOT, CreditKind.GOT)
-ENDS = (LifeEvent.CANCELING, LifeEvent.CANCELED, LifeEvent.FAILED, LifeEvent.DEADLOCKED)
+ENDS = (LifeEvent.CANCELING, LifeEvent.CANCELED, LifeEvent.FAILED, LifeEvent.DEADLOCKED, LifeEvent.LIVELOCKED)
 REAL_CLOCK_NS = 10**18
 Step = tuple[int, str, Row]
 """Sequence number, table and row."""
@@ -61,7 +61,7 @@ def _judge(findings: Findings, graph: JobGraph, task: Task, steps: list[Step]) -
         elif event == LifeEvent.FINISHED:
             begin = position, False, False
         findings.rows_examined += begin is not None
-        if event == LifeEvent.DEADLOCKED:
+        if event in (LifeEvent.DEADLOCKED, LifeEvent.LIVELOCKED):
             findings.rows_examined += 1
             findings.broken("deadlocked", task=task.task)
     if begin is not None:

@@ -14,6 +14,7 @@ from flowsim.graph.stream_graph import Link
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.tasks import batches
 from flowsim.units import NS_PER_MS
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS, OTHER_LAWS
 from tests.support.jobs.fault_matrix import CASES, FaultCase, fault_job, run_case
@@ -30,7 +31,8 @@ def test_every_law_is_broken_by_a_fault() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_fault_breaks_exactly_the_laws_of_its_case(case: FaultCase) -> None:
+def test_fault_breaks_exactly_the_laws_of_its_case(case: FaultCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_MOST_ACTIONS", 2_000)
     recorder = MemoryRecorder(Level.FULL)
     result = run_case(case, recorder)
     assert result.status is case.status

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from flowsim.errors import Deadlock, InvariantViolation
+from flowsim.sim import virtual_time_loop
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy, ScriptedPolicy, SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.virtual_time_loop import START_NS, Livelock, UntilReached, VirtualTimeLoop
@@ -417,6 +418,23 @@ def test_polling_without_progress_of_time_raises_livelock(
 
     with pytest.raises(Livelock, match="1000 callbacks ran while virtual time stood still"):
         loop.run_until_complete(polls())
+
+
+@pytest.mark.parametrize("advances", [False, True])
+def test_turns_at_one_time_are_reported(advances: bool, loop: VirtualTimeLoop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual_time_loop, "_STANDSTILL_TURNS", 10)
+    reports: list[bool] = []
+    loop.on_standstill = reports.append
+
+    async def takes_turns() -> None:
+        for _ in range(25):
+            loop.wake(1)
+            await loop.park(1)
+            if advances:
+                await asyncio.sleep(0.001)
+
+    loop.run_until_complete(takes_turns())
+    assert reports == ([] if advances else [False, False])
 
 
 def test_stop_runs_queued_callbacks_and_keeps_later_ones(loop: VirtualTimeLoop) -> None:

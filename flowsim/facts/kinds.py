@@ -71,7 +71,7 @@ class CreditKind(IntEnum):
     ANNOUNCED = 2
     GOT = 3
     RESUMED = 4
-    """The sender was told that its receiver resumes the channel after an event that blocked it (rule 5.27)."""
+    """The receiver's request to resume the channel after an event that blocked it reached the sender (rule 5.27)."""
 
 
 class SegmentAction(IntEnum):

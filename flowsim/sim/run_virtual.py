@@ -12,6 +12,7 @@ from flowsim.errors import InvariantViolation
 from flowsim.sim.close_down import drop, ended, error_of
 from flowsim.sim.interrupts import interrupts_of_run
 from flowsim.sim.policy import ChoiceRecorder, SchedulingPolicy
+from flowsim.sim.standstill import OnStandstill
 from flowsim.sim.virtual_time_loop import Livelock, VirtualTimeLoop
 
 _T = TypeVar("_T")
@@ -27,7 +28,7 @@ def run_virtual(
     on_choice: ChoiceRecorder | None = None,
     max_steps: int | None = None,
     on_max_steps: Callable[[], object] | None = None,
-    on_standstill: Callable[[bool], object] | None = None,
+    on_standstill: OnStandstill | None = None,
 ) -> _T:
     """Returns the result of ``main(loop)``, after cancelling its remaining tasks and closing the loop.
 

@@ -18,12 +18,13 @@ from flowsim.sim.choices import Choices
 from flowsim.sim.due_events import DueEvents
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
+from flowsim.sim.standstill import Livelock as Livelock
+from flowsim.sim.standstill import OnStandstill, Standstill
 
 START_NS: Final = 1_000_000_000
 """Virtual time starts at one second: Flink treats a clock of 0 as "not started" (rule 0.5)."""
 
 _LIVELOCK_CALLBACKS: Final = 10_000_000
-_STANDSTILL_TURNS: Final = 100_000
 _COMPACT_ABOVE: Final = 100
 
 _T = TypeVar("_T")
@@ -32,10 +33,6 @@ _Ts = TypeVarTuple("_Ts")
 
 class UntilReached(FlowsimError):
     """Virtual time reached the limit of the run and there was no ``on_until``."""
-
-
-class Livelock(FlowsimError):
-    """Callbacks schedule each other without end while the clock does not advance."""
 
 
 class _Stop(BaseException):
@@ -67,7 +64,7 @@ class VirtualTimeLoop(AsyncioServices):
         on_choice: ChoiceRecorder | None = None,
         max_steps: int | None = None,
         on_max_steps: Callable[[], object] | None = None,
-        on_standstill: Callable[[bool], object] | None = None,
+        on_standstill: OnStandstill | None = None,
     ) -> None:
         super().__init__()
         self.now_ns = START_NS
@@ -83,10 +80,7 @@ class VirtualTimeLoop(AsyncioServices):
         """Called when nothing can run; must raise an error, stop the loop or make something ready."""
         self.on_max_steps = on_max_steps
         """Called once when ``max_steps`` callbacks and rounds have run; tasks that it leaves running continue."""
-        self.on_standstill = on_standstill
-        """Called after each 100,000 turns of actors at one time; with True before a Livelock is raised."""
-        self._turns = 0
-        """The turns of actors since the clock advanced, or since the last call of ``on_standstill``."""
+        self._standstill = Standstill(on_standstill)
         self._steps = None if max_steps is None else repeat(None, max_steps)
         self._max_callbacks = _LIVELOCK_CALLBACKS
         self._ready: deque[VirtualHandle | VirtualTimer] = deque()
@@ -205,12 +199,7 @@ class VirtualTimeLoop(AsyncioServices):
                 self.on_max_steps()
             self._run_callbacks()
             return
-        if self.on_standstill is not None:
-            self.on_standstill(True)
-        raise Livelock(
-            f"{self._max_callbacks} callbacks ran while virtual time stood still at {self.now_ns} ns, the next of them "
-            f"{ready[0] if ready else 'none'}: something polls in a loop; let it wait for an event, or sleep above 0"
-        )
+        raise self._standstill.livelock(self._max_callbacks, self.now_ns, ready[0] if ready else "none")
 
     def _next_round(self) -> None:
         """Queues the next callbacks when no callback is queued."""
@@ -225,7 +214,7 @@ class VirtualTimeLoop(AsyncioServices):
             self._until_reached(self.until_ns)
         else:
             self.now_ns = timers[0][0]
-            self._turns = 0
+            self._standstill.time_advanced()
             self._queue_due_timers()
 
     def _queue_due_timers(self) -> None:
@@ -260,11 +249,7 @@ class VirtualTimeLoop(AsyncioServices):
         future = self._ready_futures.pop(actor)
         if not future.done():
             future.set_result(None)
-        self._turns += 1
-        if self._turns >= _STANDSTILL_TURNS:
-            self._turns = 0
-            if self.on_standstill is not None:
-                self.on_standstill(False)
+        self._standstill.on_turn()
 
     def _any_timer_counts(self) -> bool:
         """True if a timer is left that keeps the run alive; removes cancelled timers from the head."""

@@ -22,14 +22,14 @@ from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.sim import virtual_time_loop
+from flowsim.sim import standstill, virtual_time_loop
 from flowsim.tasks import batches
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_MOST_ACTIONS", 1_000)
-    monkeypatch.setattr(virtual_time_loop, "_STANDSTILL_TURNS", 1_000)
+    monkeypatch.setattr(standstill, "_STANDSTILL_TURNS", 1_000)
     monkeypatch.setattr(virtual_time_loop, "_LIVELOCK_CALLBACKS", 10_000)
 
 

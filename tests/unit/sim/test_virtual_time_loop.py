@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from flowsim.errors import Deadlock, InvariantViolation
-from flowsim.sim import virtual_time_loop
+from flowsim.sim import standstill
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy, ScriptedPolicy, SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.virtual_time_loop import START_NS, Livelock, UntilReached, VirtualTimeLoop
@@ -422,9 +422,9 @@ def test_polling_without_progress_of_time_raises_livelock(
 
 @pytest.mark.parametrize("advances", [False, True])
 def test_turns_at_one_time_are_reported(advances: bool, loop: VirtualTimeLoop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(virtual_time_loop, "_STANDSTILL_TURNS", 10)
+    monkeypatch.setattr(standstill, "_STANDSTILL_TURNS", 10)
     reports: list[bool] = []
-    loop.on_standstill = reports.append
+    monkeypatch.setattr(loop, "_standstill", standstill.Standstill(reports.append))
 
     async def takes_turns() -> None:
         for _ in range(25):

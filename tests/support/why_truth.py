@@ -12,7 +12,7 @@ from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.why.answer import WhyAnswer
 from tests.support.truth.recorded_run import RecordedRun
 
-_MACROS = {
+MACROS = {
     "T": r"[^()]+ \(\d+/\d+\)",
     "M": r"-?\d+\.\d+ m?s",
     "N": r"-?[\d,]+",
@@ -62,7 +62,7 @@ class Pattern:
 
     @property
     def regex(self) -> re.Pattern[str]:
-        return re.compile(re.sub(r"\{(\w+):(\w)\}", lambda m: f"(?P<{m[1]}>{_MACROS[m[2]]})", self.text), re.DOTALL)
+        return re.compile(re.sub(r"\{(\w+):(\w)\}", lambda m: f"(?P<{m[1]}>{MACROS[m[2]]})", self.text), re.DOTALL)
 
 
 class Sentences:

@@ -152,10 +152,16 @@ def needs_checkpoint(claim: Claim) -> bool:
 
 
 def blocking(claim: Claim) -> bool:
+    """Some attempt of the producer has finished before the task starts."""
     run = claim.run
     starts = [row.time_ns for row in run.all("lifecycle", claim.task(), claim.now)]
-    ends = [row.time_ns for row in run.all("lifecycle", claim.task("s"), claim.now) if row.event == LifeEvent.FINISHED]
-    return not starts or (bool(ends) and ends[0] <= starts[0])
+    ends = [
+        row.time_ns
+        for rows in run.attempts("lifecycle", claim.task("s"))
+        for row in rows
+        if row.event == LifeEvent.FINISHED
+    ]
+    return not starts or any(end <= starts[0] for end in ends)
 
 
 def together(claim: Claim) -> bool:

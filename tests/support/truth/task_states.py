@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from flowsim.facts.kinds import (
     ActionKind,
@@ -166,7 +168,24 @@ def chained(claim: Claim) -> bool:
 
 
 def longest(claim: Claim) -> bool:
-    return claim.number("n") >= 1
+    """So many waits of the kind of the statement, and none is longer than it."""
+    found = re.search(f"(?P<doing>{DOING}) from", claim.before[0])
+    if found is None:
+        return False
+    run, task = claim.run, run_task(claim)
+    rows = run.all("actions", task, claim.now)
+    lengths = [
+        after.time_ns - row.time_ns
+        for row, after in pairwise(rows)
+        if after.time_ns > row.time_ns and is_state(run, task, (row.time_ns + after.time_ns) // 2, found["doing"])
+    ]
+    at = run.until("actions", task, claim.now)[-1].time_ns
+    end = run.next_action(task, claim.now)
+    return end is None or end - at >= max(lengths, default=0)
+
+
+def run_task(claim: Claim) -> int:
+    return claim.run.task(claim.before[0].split(") ")[0] + ")")
 
 
 def idle_timeout(claim: Claim) -> bool:

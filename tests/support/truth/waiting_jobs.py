@@ -10,7 +10,7 @@ NETWORKS: Final = (
     "segment_size: 64 B, max_buffers_per_channel: 2, overdraft_buffers: 0, floating_buffers_per_gate: 1",
     "segment_size: 256 B, max_buffers_per_channel: 3, overdraft_buffers: 5",
     "segment_size: 128 B, max_buffers_per_channel: 100, overdraft_buffers: 2",
-    "buffer_timeout: 0",
+    "segment_size: 64 B, exclusive_buffers_per_channel: 0, floating_buffers_per_gate: 1",
     "segment_size: 1 KiB",
 )
 
@@ -24,7 +24,8 @@ def scenario_of(seed: int) -> str:
 
 
 def _settings(random: Random, *more: str) -> str:
-    parts = ["record: full", random.choice(NETWORKS), f"budget_records: {random.choice([1, 4, 4096])}", *more]
+    budget, timeout = random.choice([1, 4, 4096]), random.choice(["0", "1 ms", "100 ms"])
+    parts = ["record: full", random.choice(NETWORKS), f"budget_records: {budget}", f"buffer_timeout: {timeout}", *more]
     if random.random() < 0.3:
         parts.append("task_managers: one")
     return f"settings: {{{', '.join(parts)}}}"
@@ -85,7 +86,8 @@ def _async(random: Random) -> str:
         if random.random() < 0.3:
             entries.append(random.choice([f"{{watermark: {number}}}", "{sleep: 15 ms}", "{sleep: 60 ms}"]))
     entries += ["{sleep: 300 ms}"] if random.random() < 0.6 else []
-    checkpoints = [_checkpoints(random)] if random.random() < 0.4 else []
+    # A call that never ends, beside periodic checkpoints, never ends the job either.
+    checkpoints = [_checkpoints(random)] if random.random() < 0.5 and not (retry and answer) else []
     return f"""flowsim: 1
 name: calls
 {_settings(random, *checkpoints)}
@@ -157,7 +159,7 @@ settings:
 sources:
   machines:
     generator:
-      count: {random.choice([50, 120])}
+      count: {random.choice([150, 250])}
       fields: {{machine: {{sequence: {{}}}}, at_ms: {{event_time: {{step: 0}}}}}}
     watermarks: {{timestamp: at_ms}}
 operators:

@@ -34,7 +34,7 @@ def async_orders(facts: RunFacts, a: Record, b: Record, order: Callable[[str, bo
                 continue
             elements = _elements(facts, task, operator)
             one, other = (_of(elements, record) for record in (a, b))
-            if one is None or other is None or elements[one].put is None or elements[other].put is None:
+            if one is None or other is None or one == other or elements[one].put is None or elements[other].put is None:
                 continue
             emits = elements[one].emit, elements[other].emit
             if emits[0] is None or emits[1] is None:

@@ -172,7 +172,8 @@ def _selection(facts: RunFacts, task: int, channels: Sequence[Channel]) -> str:
 
 def _sent_row(facts: RunFacts, channel: Channel, row: Row) -> Row | None:
     sent = facts.rows("sent", channel.source_task)
-    return sent.equal(channel=channel.channel, position=row["position"]).first()
+    # An unaligned barrier has the position of the next element.
+    return sent.equal(channel=channel.channel, position=row["position"], kind=ElementKind.RECORD).first()
 
 
 def _sent_text(facts: RunFacts, channel: Channel, row: Row | None) -> str:

@@ -1,0 +1,235 @@
+"""What the sentences of ``flowsim why order`` claim, checked against the positions of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from flowsim.facts.kinds import AsyncAction, ElementKind
+from tests.support.truth.recorded_run import Row
+from tests.support.why_truth import Claim, Pattern
+
+
+def rows_of(claim: Claim, table: str, task: int, value: str) -> list[Row]:
+    """The records of a task with a value."""
+    names = claim.run.names
+    return [
+        row
+        for row in claim.run.until(table, task, claim.now, kind=ElementKind.RECORD)
+        if names.value(row.fingerprint) == value
+    ]
+
+
+def shown(text: str) -> str:
+    """The value in ``record [1] (timestamp 7 ms)``."""
+    return text.removeprefix("record ").removeprefix("Record ").partition(" (timestamp ")[0]
+
+
+def sent_in_order(claim: Claim) -> bool:
+    one, other = (rows_of(claim, "sent", claim.task(), claim[name]) for name in "ab")
+    return one[0].time_ns == claim.moment("m") and one[0].seq < other[0].seq
+
+
+def reads(claim: Claim) -> tuple[Row, Row]:
+    one, other = (rows_of(claim, "received", claim.task(), claim[name]) for name in "ab")
+    assert one[0].time_ns == claim.moment("m")
+    assert one[0].seq < other[0].seq
+    return one[0], other[0]
+
+
+def over_one_channel(claim: Claim) -> bool:
+    """A channel keeps the order: the sender wrote them in it, too (invariant I7.b)."""
+    one, other = reads(claim)
+    return one.channel == other.channel == claim.number("ch") and one.position < other.position
+
+
+def sent_at(claim: Claim, row: Row) -> int | None:
+    channel = claim.run.channels[row.channel]
+    rows = claim.run.until("sent", channel.source_task, claim.now, channel=row.channel, position=row.position)
+    return rows[0].time_ns if rows else None
+
+
+def over_two_channels(claim: Claim) -> bool:
+    one, other = reads(claim)
+    times = sent_at(claim, one), sent_at(claim, other)
+    was_earlier = None not in times and times[1] < times[0]  # type: ignore[operator]
+    return one.channel != other.channel and bool(claim["although"]) is was_earlier
+
+
+def over_two_inputs(claim: Claim) -> bool:
+    channels = [claim.run.channels[row.channel] for row in reads(claim)]
+    return channels[0].input != channels[1].input
+
+
+def line(claim: Claim) -> bool:
+    channel = claim.run.channels[claim.number("ch")]
+    rows = [row for row in rows_of(claim, "sent", channel.source_task, claim["a"]) if row.channel == channel.channel]
+    return claim["m"] is None or any(row.time_ns == claim.moment("m") for row in rows)
+
+
+def statement(claim: Claim) -> bool:
+    return claim["a"] != claim["b"]
+
+
+def apart(claim: Claim) -> bool:
+    """No task of a vertex that one reached was reached by the other."""
+    for name, tasks in (("a", claim["one"]), ("b", claim["two"])):
+        for task in tasks.split("), "):
+            of = claim.run.task(task if task.endswith(")") else task + ")")
+            if not rows_of(claim, "received", of, shown(claim[name])):
+                return False
+            if rows_of(claim, "received", of, shown(claim["b" if name == "a" else "a"])):
+                return False
+    return True
+
+
+def operators(claim: Claim) -> Iterator[tuple[int, int]]:
+    for task, row in claim.run.tasks.items():
+        for operator in claim.run.operators:
+            if operator.vertex == int(row[1]) and operator.name == claim["op"]:
+                yield task, operator.operator
+
+
+def elements(claim: Claim) -> Iterator[tuple[list[Row], list[Row], list[list[Row]]]]:
+    names = claim.run.names
+    for task, operator in operators(claim):
+        all_ = claim.run.elements(task, operator, claim.now)
+        one, other = ([steps for steps in all_ if names.value(steps[0].fingerprint) == claim[name]] for name in "ab")
+        if one and other:
+            yield one[0], other[0], all_
+
+
+def step(steps: list[Row], *actions: AsyncAction) -> int:
+    return next((row.seq for row in steps if row.action in actions), 2**62)
+
+
+OUTCOME = (AsyncAction.COMPLETE, AsyncAction.FAIL)
+
+
+def emitted_before(one: list[Row], other: list[Row]) -> bool:
+    return step(one, AsyncAction.EMIT) < step(other, AsyncAction.EMIT)
+
+
+def in_order(claim: Claim) -> bool:
+    return any(
+        emitted_before(one, other)
+        and one[0].entry < other[0].entry
+        and bool(claim["first"]) is (step(other, *OUTCOME) < step(one, *OUTCOME))
+        for one, other, _ in elements(claim)
+    )
+
+
+def behind_watermark(claim: Claim) -> bool:
+    for one, other, all_ in elements(claim):
+        marks = [
+            steps
+            for steps in all_
+            if steps[0].kind == ElementKind.WATERMARK and one[0].entry < steps[0].entry < other[0].entry
+        ]
+        if emitted_before(one, other) and marks:
+            return bool(claim["first"]) is (step(other, *OUTCOME) < step(one, *OUTCOME))
+    return False
+
+
+def by_completion(claim: Claim) -> bool:
+    """Rules 11.10, 11.11; calls that overlap were both open at some time."""
+    for one, other, _ in elements(claim):
+        if emitted_before(one, other) and step(one, *OUTCOME) < step(other, *OUTCOME):
+            if not claim["late"]:
+                return True
+            overlap = step(one, AsyncAction.INVOKE) < step(other, *OUTCOME) and step(other, AsyncAction.INVOKE) < step(
+                one, *OUTCOME
+            )
+            return one[0].entry > other[0].entry and overlap
+    return False
+
+
+def in_any_order(claim: Claim) -> bool:
+    return any(emitted_before(one, other) for one, other, _ in elements(claim))
+
+
+def element_line(claim: Claim) -> bool:
+    steps = [
+        steps
+        for task in claim.run.tasks
+        for operator in claim.run.operators
+        if operator.kind == "async_wait" and operator.vertex == int(claim.run.tasks[task][1])
+        for steps in claim.run.elements(task, operator.operator, claim.now)
+        if steps[0].entry == claim.number("e") and steps[0].time_ns == claim.moment("put")
+    ]
+    return any(
+        (claim["done"] is None or any(row.time_ns == claim.moment("done") and row.action in OUTCOME for row in one))
+        and any(row.time_ns == claim.moment("emit") and row.action == AsyncAction.EMIT for row in one)
+        for one in steps
+    )
+
+
+def repeated(claim: Claim) -> bool:
+    return claim.number("n") > 1
+
+
+READ = r"{t:T} read (?P<a>.+?) at {m:M}, and (?P<b>.+?) after it"
+ORDER: Sequence[Pattern] = (
+    Pattern("order", r"Record (?P<a>.+) comes before record (?P<b>.+?) (?:everywhere|at .+)\.", statement),
+    Pattern("sent in order", r"{t:T} sent (?P<a>.+?) at {m:M}, and (?P<b>.+?) after it\.", sent_in_order),
+    Pattern(
+        "read from one channel",
+        READ + r": both came over channel #{ch:N} from .+, and a channel keeps the order in which they were sent\.",
+        over_one_channel,
+    ),
+    Pattern(
+        "read from two channels",
+        READ
+        + r"(?P<although>, although .+ was sent earlier)?: they came over two channels, which the task reads in turn, and nothing "
+        r"orders two channels(?:\. Both have key .+, but the order of a key is kept only between one sender and one receiver)?\.",
+        over_two_channels,
+    ),
+    Pattern(
+        "read from two inputs",
+        READ + r"\. (?:They came from two inputs of .+, which are read in turn"
+        r"|.+ selects its inputs \(reading: \w+\): it reads (?:one record of each input in turn|its \w+ input to its end before the other "
+        r"one))\.",
+        over_two_inputs,
+    ),
+    Pattern("record over a channel", r"(?P<a>.+) over channel #{ch:N} from {t:T}(?:, sent at {m:M})?", line),
+    Pattern(
+        "apart",
+        r"(?P<a>Record .+) went to (?P<one>.+?) and (?P<b>record .+) to (?P<two>.+) \(partitioner: .+\)\. Nothing orders records of two "
+        r"subtasks: they run beside each other\.",
+        apart,
+    ),
+    Pattern(
+        "async in order",
+        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>.+?), in the order of their arrival: mode ordered\.(?P<first> The outcome for .+ came "
+        r"first, but it waited for the elements before it\.)?",
+        in_order,
+    ),
+    Pattern(
+        "async behind a watermark",
+        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\])(?P<first>, although the outcome for .+ came first)?: watermark .+ is between "
+        r"them, and no result passes a watermark, also not in mode unordered\.",
+        behind_watermark,
+    ),
+    Pattern(
+        "async by completion",
+        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\])(?:, although it arrived later: (?P<late>mode unordered emits results in the "
+        r"order of completion, and no watermark is between the two\. Both calls were in flight at the same time, also if the records "
+        r"have one key)|: mode unordered emits results in the order of completion, and its outcome came first)\.",
+        by_completion,
+    ),
+    Pattern(
+        "async in any order",
+        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\]): mode unordered emits in the order of completion, but what was done behind a "
+        r"watermark in any order\.",
+        in_any_order,
+    ),
+    Pattern(
+        "async element",
+        r"element {e:N}, .+: arrived at {put:M}(?:, complete at {done:M})?, emitted at {emit:M}",
+        element_line,
+    ),
+    Pattern(
+        "repeated record",
+        r"{t:T} read {n:N} records with the value and timestamp of .+ over one channel: the order is that of the first",
+        repeated,
+    ),
+)

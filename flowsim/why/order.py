@@ -40,9 +40,9 @@ def why_order(facts: RunFacts, first: str, second: str, tasks: frozenset[int] | 
     apart = _apart(facts, a, b) if tasks is None else []
     if not orders:
         if not apart:
-            raise BadInput(
-                f"no task has both {a.argument} and {b.argument}; records that a task changes are other records"
-            )
+            by = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
+            text = f"No task has read or sent both {a} and {b}{by}; records that a task changes are other records."
+            return WhyAnswer(Cause(text, ("I2.d",)))
         return WhyAnswer(apart[0], tuple(apart[1:]))
     changed = next((one for one in orders if one.is_kept is not orders[0].is_kept), None)
     if changed is None:

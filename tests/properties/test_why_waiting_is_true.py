@@ -1,18 +1,28 @@
-"""What ``flowsim why waiting`` says about random jobs is so; ``FLOWSIM_HYPOTHESIS_PROFILE=deep`` checks many new jobs."""
+"""What ``flowsim why`` says about waits, missing rows and orders in random jobs is so.
+
+``FLOWSIM_HYPOTHESIS_PROFILE=deep`` asks about many new jobs, prints the number of sentences of each pattern, and fails if
+one was not reached.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
-from random import SystemRandom
+from random import Random, SystemRandom
 
 import pytest
 
 import flowsim
 from flowsim.why.answer import WhyAnswer
-from flowsim.why.questions import Asked, answer
+from flowsim.why.questions import QUESTIONS, Asked, answer
+from flowsim.why.records import Record, Records
 from flowsim.why.run_facts import RunFacts
+from tests.support.truth.no_results_sentences import NO_RESULTS
+from tests.support.truth.order_sentences import ORDER
 from tests.support.truth.recorded_run import RecordedRun, moments
 from tests.support.truth.waiting_jobs import SHAPES, scenario_of
 from tests.support.truth.waiting_sentences import WAITING
@@ -23,25 +33,20 @@ pytestmark = pytest.mark.property
 MOMENT = MACROS["M"]
 IS_DEEP = os.environ.get("FLOWSIM_HYPOTHESIS_PROFILE") == "deep"
 SEEDS = range(len(SHAPES))
-MOMENTS = 5
+MOMENTS, PAIRS = 4, 6
+DEEP_JOBS, DEEP_MOMENTS = 240, 10
 UNTIL_NS = 1_000_000_000
 """A call that is never answered beside periodic checkpoints never ends a job."""
-DEEP_JOBS, DEEP_MOMENTS = 240, 12
+Told = Iterator[tuple[int, WhyAnswer]]
+"""Answers, and the times about which they are."""
 
 
-def check(seed: int, sentences: Sentences, count: int, folder: Path) -> None:
-    """Asks about each task of a job at several times; an untrue or unknown sentence is an AssertionError."""
-    flowsim.run_scenario(scenario_of(seed), out=folder, until_ns=UNTIL_NS)
-    recording = flowsim.open_recording(folder)
-    facts, run = RunFacts(recording), RecordedRun(recording)
+def waits(facts: RunFacts, run: RecordedRun, count: int) -> Told:
+    """Each task, at several times, and without a moment."""
     for task in run.tasks:
         for now in (None, *moments(run, count)):
             found = answer(facts if now is None else facts.until(now), "waiting", Asked((str(task),)))
-            try:
-                sentences.check_answer(run, middle_of(found) or facts.end_ns if now is None else now, found)
-            except AssertionError as error:
-                error.add_note(f"seed {seed}, {facts.task(task)} at {now}")
-                raise
+            yield middle_of(found) or facts.end_ns if now is None else now, found
 
 
 def middle_of(found: WhyAnswer) -> int | None:
@@ -50,16 +55,70 @@ def middle_of(found: WhyAnswer) -> int | None:
     return None if wait is None else (moment_of(wait[1]) + moment_of(wait[2])) // 2
 
 
+def missing_rows(facts: RunFacts, run: RecordedRun, count: int) -> Told:
+    """Each sink, unless its rows wait for event time: that is tested where event time is."""
+    if any(operator.kind == "window" for operator in run.operators):
+        return
+    for now in moments(run, count):
+        for operator in run.operators:
+            if operator.kind == "sink":
+                found = answer(facts.until(now), "no-output", Asked((operator.name,)))
+                if not any("event-time timer" in cause.text for cause in found.causes):
+                    yield now, found
+
+
+def orders(facts: RunFacts, run: RecordedRun, seed: int, pairs: int) -> Told:
+    """Pairs of records whose values occur once: causes name a record by its value."""
+    records = Records(facts).some(400)
+    values = Counter(record.value for record in records)
+    records = [record for record in records if values[record.value] == 1]
+    Random(seed).shuffle(records)
+    asked: list[tuple[Record, Record]] = list(pairwise(records))[:pairs]
+    for one, other in asked:
+        yield facts.end_ns, answer(facts, "order", Asked((one.argument, other.argument)))
+
+
+def check(seed: int, sentences: Sentences, count: int, pairs: int, folder: Path) -> None:
+    """Asks about the job of a seed; an untrue or unknown sentence is an AssertionError."""
+    flowsim.run_scenario(scenario_of(seed), out=folder, until_ns=UNTIL_NS)
+    recording = flowsim.open_recording(folder)
+    facts, run = RunFacts(recording), RecordedRun(recording)
+    for told in (waits(facts, run, count), missing_rows(facts, run, count), orders(facts, run, seed, pairs)):
+        for now, found in told:
+            try:
+                sentences.check_answer(run, now, found)
+            except AssertionError as error:
+                error.add_note(f"seed {seed} at {facts.moment(now)}: {found.statement.text}")
+                raise
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_sentence_agrees_with_the_rest_of_the_recording(seed: int, tmp_path: Path) -> None:
-    check(seed, Sentences(WAITING), MOMENTS, tmp_path)
+    check(seed, Sentences((*WAITING, *NO_RESULTS, *ORDER)), MOMENTS, PAIRS, tmp_path)
+
+
+@pytest.mark.parametrize("level", ["full", "elements"])
+def test_every_question_is_answered_at_every_time(level: str, tmp_path: Path) -> None:
+    """Also before the first fact, and about a recording without the tables of level full."""
+    asked = 0
+    for seed in range(100, 100 + len(SHAPES) * (10 if IS_DEEP else 1)):
+        out = tmp_path / str(seed)
+        flowsim.run_scenario(scenario_of(seed), out=out, until_ns=UNTIL_NS, overrides=(f"settings.record={level}",))
+        facts = RunFacts(flowsim.open_recording(out))
+        times = [facts.start_ns + (facts.end_ns - facts.start_ns) * place // 5 for place in range(6)]
+        for question in QUESTIONS.values():
+            words = question.example(facts)
+            for now in (None, facts.start_ns - 1, *times) if words else ():
+                assert answer(facts if now is None else facts.until(now), question.name, Asked(words)).statement.text
+                asked += 1
+    assert asked > 250
 
 
 if IS_DEEP:
 
     def test_every_sentence_is_reached_and_true_in_new_jobs(tmp_path: Path) -> None:
-        first, sentences = SystemRandom().randrange(10**6) * len(SHAPES), Sentences(WAITING)
+        first, sentences = SystemRandom().randrange(10**6) * len(SHAPES), Sentences((*WAITING, *NO_RESULTS, *ORDER))
         for seed in range(first, first + DEEP_JOBS):
-            check(seed, sentences, DEEP_MOMENTS, tmp_path / str(seed))
+            check(seed, sentences, DEEP_MOMENTS, 4 * PAIRS, tmp_path / str(seed))
         print("".join(f"\n{count:9,} {name}" for name, count in sentences.seen.items()))
         assert [name for name, count in sentences.seen.items() if not count] == []

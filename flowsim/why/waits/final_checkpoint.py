@@ -8,7 +8,7 @@ from flowsim.facts.kinds import CheckpointAction, CheckpointStep, ElementKind, L
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
-from flowsim.why.run_facts import RunFacts, place_of
+from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.task_state import TaskState
 
 _MOST_LISTED: Final = 8
@@ -37,6 +37,13 @@ def final_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | 
     if stop is not None:
         text = f"{facts.task(task)} ends only when savepoint {stop}, with which the job is stopped, is complete."
         return [Cause(f"{text}{_complete(facts, task, stop)}", ("4.15", "12.94", "12.140"), place)], None
+    complete = _notified(facts, task)
+    if complete is not None:
+        text = (
+            f"{facts.task(task)} was notified at {facts.moment(complete['time_ns'])} that checkpoint {complete['checkpoint']} is "
+            "complete, and its consumers have read EndOfData: it ends when the acknowledgements of EndOfData have arrived."
+        )
+        return [Cause(text, ("4.15", "7.12"), place_of(complete))], None
     text = (
         f"{facts.task(task)} ends only when the first checkpoint that it takes after the end of its data, or a later one, is "
         f"complete.{_progress(facts, task)}"
@@ -71,6 +78,16 @@ def _end_of_data(facts: RunFacts, task: int) -> int:
         facts.rows("received", task).equal(kind=ElementKind.END_OF_PARTITION).last(),
     ]
     return min((row["seq"] for row in firsts if row is not None), default=0)
+
+
+def _notified(facts: RunFacts, task: int) -> Row | None:
+    """The notification that a checkpoint is complete that the task took after the end of its data."""
+    after = facts.rows("checkpoint_steps", task).after(_end_of_data(facts, task))
+    taken = after.equal(step=CheckpointStep.SYNC_START).first()
+    if taken is None:
+        return None
+    of_later = after.where(after["checkpoint"] >= taken["checkpoint"])
+    return of_later.equal(step=CheckpointStep.NOTIFY_COMPLETE).first()
 
 
 def _progress(facts: RunFacts, task: int) -> str:

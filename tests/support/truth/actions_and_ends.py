@@ -151,6 +151,20 @@ def needs_checkpoint(claim: Claim) -> bool:
     return not finished or (bool(complete) and complete[0].time_ns <= finished[0].time_ns)
 
 
+def acknowledgements(claim: Claim) -> bool:
+    """All consumers have read the end of the data, and nothing but mails follows."""
+    run, task, now = claim.run, claim.task(), claim.now
+    steps = run.until("checkpoint_steps", task, now, step=CheckpointStep.NOTIFY_COMPLETE, checkpoint=claim.number("c"))
+    ends = run.until("sent", task, now, kind=ElementKind.END_OF_DATA)
+    read = [
+        run.until(
+            "received", run.channels[row.channel].target_task, now, channel=row.channel, kind=ElementKind.END_OF_DATA
+        )
+        for row in ends
+    ]
+    return steps[0].time_ns == claim.moment("m") and bool(ends) and all(read)
+
+
 def blocking(claim: Claim) -> bool:
     """Some attempt of the producer has finished before the task starts."""
     run = claim.run
@@ -213,6 +227,12 @@ LIFE: Sequence[Pattern] = (
         r"(?: The recording shows no such checkpoint\.| It (?P<verb>took|takes) checkpoint {taken:N} at {m:M}\.)?"
         + COMPLETE,
         needs_checkpoint,
+    ),
+    Pattern(
+        "acknowledgements",
+        r"{t:T} was notified at {m:M} that checkpoint {c:N} is complete, and its consumers have read EndOfData: it ends when the "
+        r"acknowledgements of EndOfData have arrived\.",
+        acknowledgements,
     ),
     Pattern(
         "savepoint of a stop",

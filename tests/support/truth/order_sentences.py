@@ -163,6 +163,17 @@ def element_line(claim: Claim) -> bool:
     )
 
 
+def at_no_task(claim: Claim) -> bool:
+    """No source has sent both, and no task has read both, by the moment."""
+    for table in ("sent", "received"):
+        for task in claim.run.tasks:
+            if table == "sent" and claim.run.received_by(task):
+                continue
+            if all(rows_of(claim, table, task, shown(claim[name])) for name in "ab"):
+                return False
+    return True
+
+
 def repeated(claim: Claim) -> bool:
     return claim.number("n") > 1
 
@@ -170,6 +181,13 @@ def repeated(claim: Claim) -> bool:
 READ = r"{t:T} read (?P<a>.+?) at {m:M}, and (?P<b>.+?) after it"
 ORDER: Sequence[Pattern] = (
     Pattern("order", r"Record (?P<a>.+) comes before record (?P<b>.+?) (?:everywhere|at .+)\.", statement),
+    Pattern(
+        "at no task",
+        r"No task has read or sent both (?P<a>record .+) and (?P<b>record .+?)(?: by {m:M})?; records that a task "
+        r"changes are other "
+        r"records\.",
+        at_no_task,
+    ),
     Pattern("sent in order", r"{t:T} sent (?P<a>.+?) at {m:M}, and (?P<b>.+?) after it\.", sent_in_order),
     Pattern(
         "read from one channel",
@@ -178,47 +196,54 @@ ORDER: Sequence[Pattern] = (
     ),
     Pattern(
         "read from two channels",
-        READ
-        + r"(?P<although>, although .+ was sent earlier)?: they came over two channels, which the task reads in turn, and nothing "
+        READ + r"(?P<although>, although .+ was sent earlier)?: they came over two channels, which the task reads in "
+        r"turn, and nothing "
         r"orders two channels(?:\. Both have key .+, but the order of a key is kept only between one sender and one receiver)?\.",
         over_two_channels,
     ),
     Pattern(
         "read from two inputs",
         READ + r"\. (?:They came from two inputs of .+, which are read in turn"
-        r"|.+ selects its inputs \(reading: \w+\): it reads (?:one record of each input in turn|its \w+ input to its end before the other "
+        r"|.+ selects its inputs \(reading: \w+\): it reads (?:one record of each input in turn|its \w+ input to "
+        r"its end before the other "
         r"one))\.",
         over_two_inputs,
     ),
     Pattern("record over a channel", r"(?P<a>.+) over channel #{ch:N} from {t:T}(?:, sent at {m:M})?", line),
     Pattern(
         "apart",
-        r"(?P<a>Record .+) went to (?P<one>.+?) and (?P<b>record .+) to (?P<two>.+) \(partitioner: .+\)\. Nothing orders records of two "
+        r"(?P<a>Record .+) went to (?P<one>.+?) and (?P<b>record .+) to (?P<two>.+) \(partitioner: .+\)\. Nothing "
+        r"orders records of two "
         r"subtasks: they run beside each other\.",
         apart,
     ),
     Pattern(
         "async in order",
-        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>.+?), in the order of their arrival: mode ordered\.(?P<first> The outcome for .+ came "
+        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>.+?), in the order of their arrival: mode "
+        r"ordered\.(?P<first> The outcome for .+ came "
         r"first, but it waited for the elements before it\.)?",
         in_order,
     ),
     Pattern(
         "async behind a watermark",
-        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\])(?P<first>, although the outcome for .+ came first)?: watermark .+ is between "
+        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\])(?P<first>, although the outcome for .+ came "
+        r"first)?: watermark .+ is between "
         r"them, and no result passes a watermark, also not in mode unordered\.",
         behind_watermark,
     ),
     Pattern(
         "async by completion",
-        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\])(?:, although it arrived later: (?P<late>mode unordered emits results in the "
-        r"order of completion, and no watermark is between the two\. Both calls were in flight at the same time, also if the records "
+        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\])(?:, although it arrived later: (?P<late>mode "
+        r"unordered emits results in the "
+        r"order of completion, and no watermark is between the two\. Both calls were in flight at the same time, "
+        r"also if the records "
         r"have one key)|: mode unordered emits results in the order of completion, and its outcome came first)\.",
         by_completion,
     ),
     Pattern(
         "async in any order",
-        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\]): mode unordered emits in the order of completion, but what was done behind a "
+        r"(?P<op>\S+) emitted (?P<a>.+?) before (?P<b>\[.+?\]): mode unordered emits in the order of completion, "
+        r"but what was done behind a "
         r"watermark in any order\.",
         in_any_order,
     ),

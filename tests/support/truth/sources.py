@@ -9,6 +9,7 @@ from flowsim.facts.kinds import (
     LifeEvent,
     RestartAction,
 )
+from flowsim.trace.time import event_time
 from tests.support.truth.recorded_run import RecordedRun, Row
 from tests.support.truth.task_states import no_more_input
 from tests.support.why_truth import Claim, Pattern
@@ -74,6 +75,57 @@ def no_more_records(claim: Claim) -> bool:
     counts = [row for row in run.all("operator_counts", task, claim.now) if row.operator == 0]
     return of_attempt(claim) and no_more_input(run, task, claim.now) and len(counts) <= 1
 
+
+def paused(claim: Claim) -> bool:
+    """The source emits no record before alignment resumes it (rule 8.23)."""
+    run, now = claim.run, claim.now
+    for task in run.tasks:
+        rows = [row for row in run.until("alignment", task, now) if row.split == -1]
+        if not rows or not rows[-1].paused or rows[-1].time_ns != claim.moment("m"):
+            continue
+        resumed = [row for row in run.after("alignment", task, now) if row.split == -1 and not row.paused]
+        sent = run.after("sent", task, now, kind=ElementKind.RECORD)
+        return rows[-1].watermark > rows[-1].limit and (not sent or (bool(resumed) and resumed[0].seq < sent[0].seq))
+    return False
+
+
+def limit(claim: Claim) -> bool:
+    """When the source continues; the task that is named had the watermark."""
+    run = claim.run
+    if claim["t"]:
+        marks = run.until("generated_watermark", claim.task(), claim.now, kind=ElementKind.WATERMARK)
+        assert any(row.time_ns == claim.moment("m") and event_time(row.timestamp) == claim["mark"] for row in marks)
+    resumed = [
+        row.time_ns
+        for task in run.tasks
+        for row in run.after("alignment", task, claim.now)
+        if row.split == -1 and not row.paused
+    ]
+    return claim["next"] is None or claim.moment("next") in resumed
+
+
+def group_line(claim: Claim) -> bool:
+    marks = claim.run.until("generated_watermark", claim.task(), claim.now, kind=ElementKind.WATERMARK, split=-1)
+    return not marks or event_time(marks[-1].timestamp) in claim["mark"]
+
+
+ALIGNMENT: Sequence[Pattern] = (
+    Pattern(
+        "paused",
+        r"Watermark alignment has paused .+ since {m:M}: the watermark that it compared was .+, above the limit of .+\.",
+        paused,
+    ),
+    Pattern(
+        "limit of a group",
+        r"The limit is the lowest watermark reported in group '.+', (?P<mark>.+?), plus the allowed drift of "
+        r".+?(?:\. {t:T} had this "
+        r"watermark since {m:M})?\. While a source waits for its group, its idle timeout does not run; (?:the "
+        r"recording does not show "
+        r"that it continues|it continues at {next:M})\.",
+        limit,
+    ),
+    Pattern("source of a group", r"{t:T}: (?P<mark>.*)", group_line),
+)
 
 SOURCES: Sequence[Pattern] = (
     Pattern(

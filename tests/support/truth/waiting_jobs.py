@@ -112,9 +112,9 @@ def _aligned_sources(random: Random) -> str:
     idle = random.choice(["", ", idle_after: 50 ms"])
     return f"""flowsim: 1
 name: aligned
-{_settings(random)}
+{_settings(random, "auto_watermark_interval: 10 ms")}
 sources:
-{_numbers("live", 40, random.choice(["5 ms", "20 ms"]), group)}{_numbers("archive", 100, "500 us", f"{group}{idle}")}operators:
+{_numbers("live", 40, random.choice(["5 ms", "20 ms"]), group)}{_numbers("archive", 100, "2 ms", f"{group}{idle}")}operators:
   counts: {{input: [live, archive], key_by: key, window: {{tumbling: 100 ms}}, aggregate: {{c: count()}}}}
 sinks: {{out: {{input: counts, collect: {{}}}}}}
 """

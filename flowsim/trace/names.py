@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from flowsim.errors import BadInput, printable_line, reason_text
+from flowsim.facts.checkpoint_tables import CHECKPOINTS
 from flowsim.facts.kinds import AlignmentType, CheckpointAction, SnapshotKind
 from flowsim.graph.alignment import (
     AlignedReason,
@@ -19,7 +20,8 @@ from flowsim.graph.alignment import (
     forced_alignment,
 )
 from flowsim.laws.job_graph import without_adaptive
-from flowsim.trace.checkpoint_history import checkpoint_events
+from flowsim.laws.job_history import CheckpointEvent
+from flowsim.trace.checkpoint_history import checkpoint_events, job_fact_out_of_range
 from flowsim.trace.record_values import RecordValues
 
 if TYPE_CHECKING:
@@ -168,13 +170,17 @@ class Names:
         found = set()
         for epoch in range(len(self._recording.epochs)):
             for event in checkpoint_events(self._recording, epoch):
-                if event.action == CheckpointAction.TRIGGERED:
-                    of_all = checkpoint_alignment(
-                        AlignmentType(event.alignment), SnapshotKind(event.type), self.alignment_settings
-                    )
-                    if of_all is None or of_all.reason is AlignedReason.TIMEOUT:
-                        found.add(event.checkpoint)
+                if event.action == CheckpointAction.TRIGGERED and self._is_unaligned(event):
+                    found.add(event.checkpoint)
         return frozenset(found)
+
+    def _is_unaligned(self, event: CheckpointEvent) -> bool:
+        try:
+            alignment, kind = AlignmentType(event.alignment), SnapshotKind(event.type)
+        except ValueError:
+            raise job_fact_out_of_range(self._recording, CHECKPOINTS.name, event.step) from None
+        of_all = checkpoint_alignment(alignment, kind, self.alignment_settings)
+        return of_all is None or of_all.reason is AlignedReason.TIMEOUT
 
     def forced_barrier(self, channel: int, checkpoint: int) -> ForcedAlignment | None:
         """Returns why an exchange aligns the barrier of an unaligned checkpoint; None if it does not (rule 12.19)."""

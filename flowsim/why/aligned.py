@@ -59,9 +59,9 @@ def why_aligned(facts: RunFacts, about: Sequence[str], tasks: Collection[int] | 
     if event is None:
         moment = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
         return WhyAnswer(Cause(f"No exchange has barriers: no checkpoint was triggered{moment}.", ("12.43",)))
-    names, kind = facts.names, SnapshotKind(event.type)
-    of_all = checkpoint_alignment(AlignmentType(event.alignment), kind, names.alignment_settings)
+    names = facts.names
     forced = names.forced.get(edge) if event.checkpoint in names.unaligned_checkpoints else None
+    of_all = checkpoint_alignment(AlignmentType(event.alignment), SnapshotKind(event.type), names.alignment_settings)
     barriers = _barriers(facts, edge, event)
     statement = _statement(facts, edge, event, barriers, of_all, forced)
     causes = _reasons(facts, edge, of_all, forced is not None, barriers)

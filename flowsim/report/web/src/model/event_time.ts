@@ -1,6 +1,7 @@
 /** Records, watermarks and late rows by event time: of window operators, and of the inputs and outputs of other tasks. */
 
 import { BOUND } from "../decode";
+import type { Attempts } from "./attempts";
 import { countUpTo, type Facts } from "./facts";
 import { Element } from "./kinds";
 import type { Names } from "./names";
@@ -8,6 +9,7 @@ import {
   addElement, addMark, isGapBetween, markAt, mergedPoints, noMarks, pointsOf, rowsOf, Timing, type Marks, type Points, type Subject,
 } from "./points";
 import { planOf, type WindowPlan } from "./window_plan";
+import { Valve, type ChannelNow } from "./valve";
 import { windowsOf, type WindowBox } from "./windows";
 
 /** The operator of a subject that is a whole task. */
@@ -32,7 +34,14 @@ export interface WatermarkNow {
   isKnown: boolean;
   /** Whether the watermark of the task cannot advance before this one does. */
   holds: boolean;
+  /** What this one does to the watermark of the task, in words; "": nothing that others would feel. */
+  role: string;
 }
+
+const HOLDS = "the lowest: holds the task's back";
+const CATCHES_UP = "behind since it was idle: not waited for until it has caught up";
+const NONE_ALIGNED = "behind since it was idle: its input emits nothing until a channel has caught up";
+const BEHIND_SOURCE = "behind what the source has emitted";
 
 /** The event time of one subject. */
 export class EventTime {
@@ -49,6 +58,12 @@ export class EventTime {
     readonly watermark: Marks,
     readonly lines: Line[],
     private readonly readWindows: () => WindowBox[],
+    /** Where the attempt before that of a place ended. */
+    private readonly firstPlace: (place: number) => number,
+    /** null: the lines are splits, or the report does not have all elements of the channels. */
+    private readonly valve: Valve | null,
+    /** Whether the watermark of the task is that of its inputs: no operator generates another. */
+    private readonly isCombined: boolean,
   ) {}
 
   /** Numbers of the records of a key; null for all. */
@@ -92,15 +107,53 @@ export class EventTime {
     return number >= 0 && (places[number] === place || latePlaces[number] === place) ? number : -1;
   }
 
-  /** The watermark of the task and those that it is made of, at a place. */
+  /** The watermark of the task and those that it is made of, at a place, in the attempt of that place. */
   watermarksAt(place: number): { task: WatermarkNow; lines: WatermarkNow[] } {
-    const task = { label: "", channel: null, holds: false, ...markAt(this.watermark, place) };
-    const lines = this.lines.map((line) => ({ label: line.label, channel: line.channel, ...markAt(line.marks, place) }));
-    if (!lines.every((line) => line.isKnown)) return { task, lines: lines.map((line) => ({ ...line, holds: false })) };
-    const active = lines.filter((line) => !line.idle).map((line) => line.value ?? -BOUND);
-    const least = Math.min(...active);
-    return { task, lines: lines.map((line) => ({ ...line, holds: !line.idle && (line.value ?? -BOUND) === least })) };
+    const since = this.firstPlace(place);
+    const task = { ...this.now(NO_LINE, this.watermark, since, place), holds: false, role: "" };
+    const lines = this.lines.map((line) => this.now(line, line.marks, since, place));
+    if (!lines.every((line) => line.isKnown)) return { task, lines };
+    if (this.subject.operator === OUTPUT) return { task, lines: ofSplits(lines, task.value ?? -BOUND) };
+    if (!this.valve) return { task, lines };
+    const channels = this.valve.at(since, place);
+    const found = lines.map((line) => this.ofChannel(line, channels.get(line.channel!)!));
+    return { task: this.isCombined ? { ...task, ...valueOf(this.valve.combined) } : task, lines: found };
   }
+
+  private now({ label, channel }: NoLine, marks: Marks, since: number, place: number): WatermarkNow {
+    const known = markAt(marks, place);
+    // What an earlier attempt had is gone.
+    const isOld = known.isKnown && (marks.places[countUpTo(marks.places, place) - 1] ?? -1) <= since;
+    return { label, channel, holds: false, role: "", ...known, ...(isOld && { value: null, idle: false }) };
+  }
+
+  private ofChannel(line: WatermarkNow, now: ChannelNow): WatermarkNow {
+    const valve = this.valve!;
+    const holds = valve.holds(now);
+    const isBehind = !now.idle && !now.isAligned;
+    // Rule 8.7: an operator that assigns timestamps lets none of these watermarks pass.
+    const role = !this.isCombined ? "" : isBehind ? (valve.hasAligned(now.input) ? CATCHES_UP : NONE_ALIGNED) : holds && valve.isAhead(now) ? HOLDS : "";
+    return { ...line, ...valueOf({ last: now.watermark, idle: now.idle }), holds: holds && this.isCombined, role };
+  }
+}
+
+type NoLine = Pick<Line, "label" | "channel">;
+const NO_LINE: NoLine = { label: "", channel: null };
+
+function valueOf({ last, idle }: { last: number; idle: boolean }): { value: number | null; idle: boolean } {
+  return { value: last === -BOUND ? null : last, idle };
+}
+
+/** Splits merge as rule 8.6 says: the least of those that are not idle, never decreasing. */
+function ofSplits(lines: WatermarkNow[], emitted: number): WatermarkNow[] {
+  const values = lines.filter((line) => !line.idle).map((line) => line.value ?? -BOUND);
+  const least = Math.min(...values);
+  return lines.map((line) => {
+    const value = line.value ?? -BOUND;
+    const holds = !line.idle && value === least;
+    const role = line.idle ? "" : value < emitted ? BEHIND_SOURCE : holds && Math.max(...values) > least ? HOLDS : "";
+    return { ...line, holds, role };
+  });
 }
 
 /** All subjects of a run; each is read when it is first used. */
@@ -114,6 +167,7 @@ export class EventTimes {
     private readonly names: Names,
     /** Virtual time of the start in ns. */
     private readonly startNs: number,
+    private readonly attempts: Attempts,
   ) {}
 
   /** Operators with late records first, then other operators with windows, then inputs and outputs of tasks. */
@@ -185,12 +239,16 @@ export class EventTimes {
     const { facts, names } = this;
     const marks = subject.operator === OUTPUT ? this.outputMarks(subject.task) : this.taskMarks(subject);
     const lines = subject.operator === OUTPUT ? this.splits(subject.task) : this.channels(subject.task);
-    if (subject.operator < 0) return new EventTime(subject, null, this.elements(subject, marks), marks, lines, () => []);
+    const firstPlace = (place: number) => this.attempts.firstPlace(subject.task, place);
+    const valve = subject.operator === OUTPUT || !facts.isWhole("received") ? null : new Valve(facts, names, subject.task);
+    const ofAttempt = [firstPlace, valve, !this.hasStrategy(subject)] as const;
+    if (subject.operator < 0) {
+      return new EventTime(subject, null, this.elements(subject, marks), marks, lines, () => [], ...ofAttempt);
+    }
     const plan = planOf(names, subject.task, subject.operator);
     const points = this.intakes(subject, plan);
-    return new EventTime(subject, plan, points, marks, lines, () =>
-      windowsOf(facts, { subject, plan, points, watermark: marks }, this.startNs),
-    );
+    const read = () => windowsOf(facts, { subject, plan, points, watermark: marks }, this.startNs);
+    return new EventTime(subject, plan, points, marks, lines, read, ...ofAttempt);
   }
 
   private intakes({ task, operator }: Subject, plan: WindowPlan | null): Points {
@@ -244,8 +302,9 @@ export class EventTimes {
   }
 
   /** The watermark of the operators of a task: the least of its active inputs (rule 8.15). */
-  private taskMarks({ task, operator }: Subject): Marks {
-    const generated = this.generated(task, (of) => operator >= 0 && of < operator, -1);
+  private taskMarks(subject: Subject): Marks {
+    const { task } = subject;
+    const generated = this.generatedMarks(subject);
     if (generated.places.length) return generated;
     const { facts } = this;
     const { rows, columns, places } = facts.of("task_watermark");
@@ -309,6 +368,20 @@ export class EventTimes {
     return [...splits]
       .sort((one, other) => one - other)
       .map((split) => ({ label: this.names.split(task, 0, split), channel: null, marks: this.generated(task, () => true, split) }));
+  }
+
+  /** Whether an operator of the chain before the one of the subject assigns timestamps and watermarks. */
+  private hasStrategy({ task, operator }: Subject): boolean {
+    const vertex = this.names.tasks.get(task)?.vertex;
+    return this.names.operators.some(({ vertex: of, operator: at, params }) => {
+      const strategy = params.watermarks as { kind: string } | null | undefined;
+      return of === vertex && at < operator && !!strategy && strategy.kind !== "none";
+    });
+  }
+
+  /** Those of an operator of the chain before the one of the subject. */
+  private generatedMarks({ task, operator }: Subject): Marks {
+    return this.generated(task, (of) => operator >= 0 && of < operator, -1);
   }
 
   private generated(task: number, ofOperator: (operator: number) => boolean, split: number): Marks {

@@ -50,7 +50,7 @@ export class Model {
     this.inFlight = new InFlight(facts, this.names, this.channels, this.attempts, this.checkpoints);
     this.timeline = new Timeline(facts, this.attempts, this.checkpoints);
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
-    this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns);
+    this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns, this.attempts);
     this.keyStates = new KeyStates(facts, this.names, this.eventTimes);
     this.lateRecords = new LateRecords(facts, this.names);
   }

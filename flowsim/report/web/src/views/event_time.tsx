@@ -267,7 +267,7 @@ function Watermarks({ store, of }: { store: Store; of: EventTime }) {
         <tbody>
           <WatermarkRow name={isOutput ? "sent" : "task"} now={task} />
           {lines.map((line) => (
-            <WatermarkRow key={line.label} name={line.label} now={line} isHeld={lines.length > 1 && line.holds} />
+            <WatermarkRow key={line.label} name={line.label} now={line} />
           ))}
         </tbody>
       </table>
@@ -275,8 +275,8 @@ function Watermarks({ store, of }: { store: Store; of: EventTime }) {
   );
 }
 
-function WatermarkRow({ name, now, isHeld = false }: { name: string; now: WatermarkNow; isHeld?: boolean }) {
-  const words = [now.idle ? "idle" : "", isHeld ? "the lowest: holds the task's back" : ""].filter(Boolean).join(", ");
+function WatermarkRow({ name, now }: { name: string; now: WatermarkNow }) {
+  const words = [now.idle ? "idle" : "", now.role].filter(Boolean).join(", ");
   return (
     <tr>
       <td>{name}</td>

@@ -49,7 +49,7 @@ function ChannelView({ store }: { store: Store }) {
           {channel.bytesPerSecond ? `, link of ${commas(channel.bytesPerSecond)} bytes/s` : ""}
         </span>
       </div>
-      <Note store={store} facts={facts} />
+      <Note store={store} facts={facts} source={channel.source} />
       <Picture store={store} facts={facts} source={channel.source} target={channel.target} />
       <Legend />
       <Lanes store={store} tasks={[channel.source, channel.target]} />
@@ -61,15 +61,19 @@ function ChannelView({ store }: { store: Store }) {
 }
 
 /** Why data waits at the cursor: since when without credit, and when the next one comes. */
-function Note({ store, facts }: { store: Store; facts: ChannelFacts }) {
+function Note({ store, facts, source }: { store: Store; facts: ChannelFacts; source: number }) {
   const place = store.place.value;
-  const { time } = store.model.facts;
+  const { attempts, facts: { time } } = store.model;
   const backlog = valueAt(facts.backlog, place) ?? 0;
   if (valueAt(facts.credits, place) !== 0 || backlog === 0) return null;
   const since = beginOfShortage(facts, place);
   const { places, values } = facts.credits;
-  const next = places.findIndex((at, number) => at > place && values[number]! > 0);
-  const until = next < 0 ? "; no credit comes any more" : `, until it gets credits at ${moment(time[places[next]!]!)}`;
+  const end = attempts.endsOf(source).find((at) => at >= place) ?? Infinity;
+  const next = places.find((at, number) => at > place && values[number]! > 0) ?? Infinity;
+  const until =
+    next < end ? `, until it gets credits at ${moment(time[next]!)}`
+      : end < Infinity ? `, until its task ends at ${moment(time[end]!)}`
+        : "; the recording ends before it gets any";
   return (
     <p class="note">
       No credit: {count(backlog, "data buffer")} {backlog === 1 ? "waits" : "wait"} at the sender since {moment(time[since]!)}

@@ -186,7 +186,7 @@ function RecordAtCursor({ store, of }: { store: Store; of: EventTime }) {
   const value = model.names.record(points.records[number]!);
   const key = points.keys[number] ? ` of key ${model.names.key(points.keys[number]!)}` : "";
   const isBehind = points.timings[number] === Timing.BEHIND;
-  const why = isBehind && of.subject.operator >= 0 ? ": its window is still open (rule 10.7)" : "";
+  const why = isBehind && of.subject.operator >= 0 ? ": a window of it is still open (rule 10.7)" : "";
   return (
     <section aria-label={`Record at the cursor${store.whose}`}>
       <p>

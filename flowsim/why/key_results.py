@@ -18,7 +18,7 @@ from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
 from flowsim.why.timers.lives import Fate, TimerLife, lives_of
-from flowsim.why.waits.channel_flow import flow_of
+from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.waits_for_input import arrival_cause
 
 _REDUCES: Final = ("reduce", "sum", "min", "max", "min_by", "max_by")
@@ -63,7 +63,7 @@ def why_key(
 
 
 def never_arrived(
-    facts: RunFacts, name: str, operators: Sequence[Operator], tasks: frozenset[int] | None
+    facts: RunFacts, name: str, keys: frozenset[int], operators: Sequence[Operator], tasks: frozenset[int] | None
 ) -> WhyAnswer | None:
     """A key whose records have not come to the nearest operator with keys; None if the job has no keyed stream."""
     keyed = {edge.target_vertex for edge in facts.graph.edges.values() if edge.partitioner == "HASH"}
@@ -72,6 +72,13 @@ def never_arrived(
         return None
     head = OperatorAt(next(one for one in facts.graph.operators_of(vertex) if one.input_operator < 0))
     by = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
+    for task in head.tasks(facts):
+        arrived = key_records(facts, task, keys).arrived
+        if arrived:
+            count, place = count_text(len(arrived), "record"), place_of(arrived[-1])
+            return WhyAnswer(
+                Cause(f"{count} of key {name} arrived at {facts.task(task)}{by}; no window has it yet.", (), place)
+            )
     statement = Cause(f"No record of key {name} has arrived at {head.name}{by}.", ("1.18",))
     return WhyAnswer(statement, tuple(results_missing(facts, head, tasks)))
 
@@ -111,7 +118,7 @@ def key_records(facts: RunFacts, task: int, keys: frozenset[int]) -> KeyRecords:
     for channel in facts.received_by(task):
         if facts.graph.edges[channel.edge].partitioner != "HASH":
             continue
-        sent = facts.rows("sent", channel.source_task).equal(channel=channel.channel)
+        sent = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
         read = flow_of(facts, channel).received
         for part, is_read in ((sent.cut(0, read), True), (sent.cut(read, len(sent)), False)):
             for row in _records_of(part, keys):

@@ -106,7 +106,7 @@ def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyA
         name = facts.names.key(min(keys))
         of_key = why_key(facts, name, keys, operators, tasks)
         if of_key is None and not everything:
-            of_key = never_arrived(facts, name, operators, tasks)
+            of_key = never_arrived(facts, name, keys, operators, tasks)
         if of_key is not None:
             return of_key
     return _nothing(facts, about, keys, everything)

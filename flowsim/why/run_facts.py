@@ -96,8 +96,9 @@ class RunFacts:
         of_row = max(attempt for attempt, (begin, _) in of_task[task].items() if rows["seq"][begin] <= row["seq"])
         attempts = history.attempts_at(row["time_ns"])
         if attempts.get(task, 0) != of_row:
-            # The task restarted at the time of the fact, after it.
-            attempts = history.attempts_at(row["time_ns"] - 1)
+            # The task restarted at the time of the fact, after it, or before it: a busy task's clock is ahead of the job's.
+            restarts = (one.time_ns for one in history.restarts if (one.task_id, one.attempt) == (task, of_row + 1))
+            attempts = {**history.attempts_at(min(restarts, default=row["time_ns"]) - 1), task: of_row}
         return self._copy(self.until_ns, attempts)
 
     def has(self, *tables: str) -> bool:
@@ -113,8 +114,9 @@ class RunFacts:
         return self._rows(table, task, self.attempt_of(task))
 
     def rows_of_attempts(self, table: str, task: int) -> list[Rows]:
-        """The rows of each attempt of one task up to the moment."""
-        return [self._rows(table, task, attempt) for attempt in range(self.attempt_of(task) + 1)]
+        """The rows of each attempt of one task, of the last one up to the moment."""
+        last = self.attempt_of(task)
+        return [*(self.whole._rows(table, task, attempt) for attempt in range(last)), self._rows(table, task, last)]
 
     def rows_of_state(self, table: str, task: int) -> Rows:
         """The rows of one task up to the moment that its state contains.
@@ -130,13 +132,13 @@ class RunFacts:
         while attempt and (checkpoint := self.graph.history.restored(task, attempt)) != NO_CHECKPOINT:
             attempt, snapshot = self._snapshot(task, attempt, checkpoint)
             if snapshot is not None:
-                parts.append(self._rows(table, task, attempt).before(snapshot["seq"]))
+                parts.append(self.whole._rows(table, task, attempt).before(snapshot["seq"]))
         return Rows({name: np.concatenate([part[name] for part in reversed(parts)]) for name in TABLES[table].names})
 
     def _snapshot(self, task: int, before: int, checkpoint: int) -> tuple[int, Row | None]:
         """The last attempt before another one that took a checkpoint, and the fact of its snapshot; attempt 0 if none did."""
         for attempt in reversed(range(before)):
-            steps = self._rows("checkpoint_steps", task, attempt)
+            steps = self.whole._rows("checkpoint_steps", task, attempt)
             snapshot = steps.equal(step=CheckpointStep.SYNC_START, checkpoint=checkpoint).first()
             if snapshot is not None:
                 return attempt, snapshot

@@ -36,7 +36,7 @@ def test_deletion_before_the_first_watermark_is_the_reason(facts: RunFacts, abou
 
     assert found.statement.text == (
         'Event-time timer 1 ms of key "k1" at alarms (1/1) was deleted at 20.002000 ms, before the first watermark: it '
-        "never fired."
+        "did not fire."
     )
     assert found.statement.place is not None
     assert found.statement.place.seq == deletion["seq"]

@@ -88,6 +88,10 @@ def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -
                     merging.forget(known)
                 whole, absorbed, _ = merging.unite((intake["key"], *window))
                 into = pane_of(whole[0], (whole[1], whole[2]))
+                if _is_gone(plan, whole[1:], intake):
+                    merging.forget(whole)
+                    into.late.append(intake)
+                    continue
                 for one in absorbed:
                     if one != whole and one in panes:
                         into.intakes += panes.pop(one).intakes

@@ -6,7 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.windows.plan import number_of, window_plan
+from flowsim.laws.windows.plan import last_of, number_of, window_plan
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import record_text, window_text
 from flowsim.trace.time import event_time, span_text
@@ -45,7 +45,7 @@ def _trigger(facts: RunFacts, one: WindowFirings, row: Row) -> tuple[str, tuple[
         case FireCause.ELEMENT:
             return _by_record(facts, one, row)
         case FireCause.EVENT_TIME_TIMER:
-            return _by_watermark(one, row)
+            return _by_watermark(facts, one, row)
         case FireCause.PROCESSING_TIME_TIMER:
             if "timeout" in kinds:
                 return f"its timer of {row['at']:,} ms ran, and a trigger with a time-out fires for any timer.", (
@@ -53,14 +53,13 @@ def _trigger(facts: RunFacts, one: WindowFirings, row: Row) -> tuple[str, tuple[
                 )
             if row["at"] == one.last_ms:
                 return f"the clock passed {row['at']:,} ms, its last millisecond.", ("10.18", "9.10")
-            if "continuous_processing_time" in kinds:
-                interval = number_of(kinds["continuous_processing_time"], "interval_ms")
-                text = f"the clock passed {row['at']:,} ms; its trigger fires every {span_text(interval)} of the clock."
-                return text, ("10.22", "9.10")
+            continuous = _continuous(facts, one, row, "continuous_processing_time")
+            if continuous:
+                return f"the clock passed {row['at']:,} ms; {continuous} of the clock.", ("10.22", "9.10")
             return f"its processing-time timer of {row['at']:,} ms ran.", ("10.13", "9.10")
 
 
-def _by_watermark(one: WindowFirings, row: Row) -> tuple[str, tuple[str, ...]]:
+def _by_watermark(facts: RunFacts, one: WindowFirings, row: Row) -> tuple[str, tuple[str, ...]]:
     kinds = dict(trigger_parts(one.operator.params.get("trigger")))
     watermark = event_time(row["watermark"])
     if "timeout" in kinds and row["at"] != one.last_ms:
@@ -71,13 +70,9 @@ def _by_watermark(one: WindowFirings, row: Row) -> tuple[str, tuple[str, ...]]:
         return f"event time ended: the watermark is {watermark}.", ("10.6", "10.17")
     if row["at"] == one.last_ms:
         return f"the watermark, {watermark}, reached {event_time(row['at'])}, its last millisecond.", ("10.13", "10.17")
-    if "continuous_event_time" in kinds:
-        interval = number_of(kinds["continuous_event_time"], "interval_ms")
-        text = (
-            f"the watermark, {watermark}, reached {event_time(row['at'])}; its trigger fires every {span_text(interval)} "
-            "of event time, before the window ends."
-        )
-        return text, ("10.21",)
+    continuous = _continuous(facts, one, row, "continuous_event_time")
+    if continuous:
+        return f"the watermark, {watermark}, reached {event_time(row['at'])}; {continuous} of event time.", ("10.21",)
     return f"the watermark, {watermark}, reached its timer of {event_time(row['at'])}.", ("10.13",)
 
 
@@ -95,12 +90,39 @@ def _by_record(facts: RunFacts, one: WindowFirings, row: Row) -> tuple[str, tupl
             f"within the allowed lateness of {span_text(lateness)}: such a record fires the window immediately."
         )
         return text, ("10.12", "10.17" if "event_time" in kinds else "10.21")
-    if "count" in kinds:
-        count = number_of(kinds["count"], "count")
+    counts = [
+        number_of(part, "count") for kind, part in trigger_parts(one.operator.params.get("trigger")) if kind == "count"
+    ]
+    if len(counts) > 1:
+        return f"with {record}, one of the counts of its trigger was reached: {' or '.join(map(str, counts))}.", (
+            "10.19",
+        )
+    if counts:
+        count = counts[0]
         return f"with {record}, the count of its trigger reached {count_text(count, 'record')}.", ("10.19",)
     if "delta" in kinds:
         return f"{record} was farther from the kept record than the threshold of its trigger.", ("10.23",)
     return f"its trigger, {', '.join(kinds) or 'unknown'}, fired for {record}.", ("10.7",)
+
+
+def _continuous(facts: RunFacts, one: WindowFirings, row: Row, kind: str) -> str:
+    """How often the continuous trigger fires that has a timer at the time of a firing; '' if there is none."""
+    parts = trigger_parts(one.operator.params.get("trigger"))
+    intervals = [number_of(part, "interval_ms") for of, part in parts if of == kind]
+    for interval in filter(None, intervals):
+        if row["at"] % interval == 0:
+            return f"its trigger fires every {span_text(interval)}"
+    # After a merge the earliest stored time counts, which may be the last millisecond of a window that was merged.
+    own = facts.in_attempt_of(row, "window_fire")
+    merges = own.rows_of_state("window_merge", one.task).equal(operator=one.operator.operator, key=one.key)
+    for interval in filter(None, intervals):
+        for start, end in zip(merges["window_start"].tolist(), merges["window_end"].tolist(), strict=True):
+            since = row["at"] - last_of(start, end)
+            if one.window[0] <= start and end <= one.window[1] and since >= 0 and since % interval == 0:
+                part = window_text(start, end)
+                every = f"its trigger fires every {span_text(interval)} from the end of that window on"
+                return f"since {part} was merged into it, {every}"
+    return ""
 
 
 def _between(facts: RunFacts, one: WindowFirings, before: tuple[int, Row], after: tuple[int, Row]) -> list[Cause]:

@@ -25,7 +25,7 @@ def fate_cause(facts: RunFacts, life: TimerLife) -> Cause:
         case Fate.FIRED:
             text, rules = f"{name} fired at {_moment(facts, row)}{_at_watermark(life)}.", _fire_rules(life)
         case Fate.DELETED:
-            text, rules = f"{name} was deleted at {_moment(facts, row)}, {_before(life)}: it never fired.", ("9.11",)
+            text, rules = f"{name} was deleted at {_moment(facts, row)}, {_before(life)}: it did not fire.", ("9.11",)
         case Fate.WAITS:
             text, rules = f"{name} is registered and has not fired{_by(facts)}.", ("9.1",)
         case Fate.DROPPED:
@@ -95,22 +95,25 @@ def fired_causes(facts: RunFacts, life: TimerLife) -> list[Cause]:
         return [_by_clock(facts, life, end)]
     causes = []
     row = life.registered
-    if row is not None and not life.restored > NO_CHECKPOINT and row["watermark"] >= life.timestamp:
-        causes.append(_behind(facts, life, row))
+    if row is not None and life.restored == NO_CHECKPOINT and row["watermark"] >= life.timestamp:
+        causes.append(_behind(facts, row, end))
     return [*causes, *_reached(facts, life, end)]
 
 
-def _behind(facts: RunFacts, life: TimerLife, row: Row) -> Cause:
+def _behind(facts: RunFacts, row: Row, end: Row) -> Cause:
     """A timer at or behind the watermark at its registration."""
+    if end["watermark"] > row["watermark"]:
+        text = (
+            "It was due when it was registered. That does not fire it: due timers fire only when the next watermark advances "
+            "event time."
+        )
+        return Cause(text, ("9.7",), place_of(row))
     call = call_of(facts, row, "timers")
     if call is not None and call.is_timer:
         text = "It was due when it was registered. A callback registered it, so it fired in the same advance of the watermark."
         return Cause(text, ("9.5",), place_of(row))
-    text = (
-        "It was due when it was registered. That does not fire it: due timers fire only when the next watermark advances "
-        "event time."
-    )
-    return Cause(text, ("9.7",), place_of(row))
+    text = "It was due when it was registered, while the timers of this watermark were interrupted: it fired when they went on."
+    return Cause(text, ("9.18",), place_of(row))
 
 
 def _reached(facts: RunFacts, life: TimerLife, end: Row) -> list[Cause]:
@@ -119,6 +122,10 @@ def _reached(facts: RunFacts, life: TimerLife, end: Row) -> list[Cause]:
     name = facts.task(life.task)
     marks = [pair for pair in operator_watermarks(own, life.task) if pair[0]["seq"] < end["seq"]]
     text = f"It fires when the watermark of its operator reaches {event_time(life.timestamp)}"
+    registered = life.registered
+    if registered is not None and registered["watermark"] < end["watermark"]:
+        # A watermark before the registration did not fire it (rule 9.7).
+        marks = [pair for pair in marks if pair[0]["seq"] > registered["seq"]]
     reached = next((pair for pair in marks if pair[1] >= life.timestamp), None)
     if reached is None:
         return [Cause(f"{text}; it was {event_time(end['watermark'])}.", ("9.4",), place_of(end))]
@@ -144,7 +151,7 @@ def _by_clock(facts: RunFacts, life: TimerLife, end: Row) -> Cause:
     text = f"A processing-time timer fires by the clock, 1 ms after its time: it was due at {facts.moment(due_ns)} of the run"
     late_ns = end["time_ns"] - due_ns
     row = life.registered
-    if row is not None and row["time_ns"] > due_ns and not life.restored > NO_CHECKPOINT:
+    if row is not None and row["time_ns"] > due_ns and life.restored == NO_CHECKPOINT:
         return Cause(f"{text}, which had passed when it was registered.", ("9.9", "9.10"), place_of(end))
     if late_ns > 0:
         text += f", and the task ran its callback {duration_text(late_ns)} later"

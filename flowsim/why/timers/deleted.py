@@ -18,9 +18,9 @@ from flowsim.why.event_time.open_pane import pane_text
 from flowsim.why.event_time.panes import Pane, panes_of
 from flowsim.why.firings.firings import window_tasks
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.timers.calls import sentence
+from flowsim.why.timers.calls import call_of, sentence
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
-from flowsim.why.timers.lives import Fate, lives_of
+from flowsim.why.timers.lives import Fate, TimerLife, lives_of
 from flowsim.why.timers.question import asked_lives, why_timer
 from flowsim.why.timers.window_timers import deleted_cause
 
@@ -133,10 +133,32 @@ def _still_there(facts: RunFacts, pane: Pane) -> WhyAnswer:
     if cleanup == MAX_WATERMARK:
         cause = Cause("It is never cleaned up: its cleanup time is MAX, for which there is no timer.", ("10.8",), place)
         return WhyAnswer(Cause(text, ("10.13",), place), (cause,))
+    timer = _cleanup_timer(facts, pane, cleanup)
+    if timer is not None and timer.end is not None and timer.fate(facts) is Fate.DELETED:
+        # A trigger may delete the timer that it shares with the cleanup.
+        call = call_of(facts, timer.end, "timers")
+        who = "A call" if call is None else sentence(call.text)
+        deleted = f"{who} deleted its cleanup timer of {event_time(cleanup)} at {facts.moment(timer.end['time_ns'])}"
+        why = (
+            f"{deleted}, because the trigger cleared its own timer of the same time. Only another record of the window registers "
+            "it again."
+        )
+        return WhyAnswer(Cause(text, ("10.13",), place), (Cause(why, ("10.15", "10.23"), place_of(timer.end)),))
     causes = [_cleanup_time(pane, cleanup, None)]
     if pane.plan.event_time:
         causes += held_causes(facts, pane.task, cleanup)
     return WhyAnswer(Cause(text, ("10.13",), place), tuple(causes))
+
+
+def _cleanup_timer(facts: RunFacts, pane: Pane, cleanup: int) -> TimerLife | None:
+    """The last timer of a window at its cleanup time."""
+    lives = lives_of(facts, pane.task, pane.operator, frozenset({pane.key}))
+    found = [
+        life
+        for life in lives
+        if life.window == pane.window and life.timestamp == cleanup and life.is_event_time is pane.plan.event_time
+    ]
+    return found[-1] if found else None
 
 
 def _of_key(facts: RunFacts, key: int) -> str:

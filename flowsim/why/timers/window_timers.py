@@ -20,6 +20,8 @@ def in_call_of(facts: RunFacts, row: Row, table: str) -> Rows:
     """The rows of ``table`` that a task recorded after a row of ``timers``, in the same call."""
     own = facts.in_attempt_of(row, "timers")
     task, seq = row["task"], row["seq"]
+    if own.attempt_of(task) < facts.attempt_of(task):
+        own = own.whole
     received = own.rows("received", task).after(seq)["seq"][:1].tolist()
     fired = own.rows("timers", task).after(seq).equal(action=TimerAction.FIRE)["seq"][:1].tolist()
     rows = own.rows(table, task).after(seq)

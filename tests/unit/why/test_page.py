@@ -67,7 +67,7 @@ PARTS = {
     ],
     "13_sessions_merge deleted '[0, 10)' ann": ["was merged into window [0, 24)", 'Record ["ann","item"]', "10.26"],
     "13_sessions_merge deleted ann @9": ["was deleted at", "so its timers were deleted", "[10.26, 10.27]"],
-    "19_processing_time_windows_vanish --set settings.record=full ignored": [
+    "19_processing_time_windows_vanish ignored": [
         "was dropped when its operator ended", "processing-time timers that have not fired are dropped", "[3.27, 4.12]",
     ],
     "12_three_lateness_settings --set settings.record_state=true state forgiving '[10, 20)'": [

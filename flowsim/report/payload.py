@@ -16,9 +16,10 @@ from typing import Any, Final
 import numpy as np
 
 from flowsim.facts.checkpoint_tables import STORED_CHANNELS
-from flowsim.facts.schema import GRAPH_TABLES, RECEIVED, STATES, TASK_MANAGERS
+from flowsim.facts.schema import GRAPH_TABLES, LATE_DROP, RECEIVED, STATES, TASK_MANAGERS
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
+from flowsim.report.causes import CAUSE_COLUMNS, CAUSES, cause_sections
 from flowsim.report.checkpoint_facts import has_checkpoints, job_tables, points_of_job
 from flowsim.report.encoding import encoded
 from flowsim.report.exact_parts import ExactPart, part_between, parts_around
@@ -41,7 +42,7 @@ from flowsim.trace.names import Names
 from flowsim.trace.time import start_of
 
 FORMAT: Final = 1
-BUDGET_BYTES: Final = 5_000_000
+BUDGET_BYTES: Final = 5_250_000
 """The default size of a report."""
 KEYS: Final = "keys"
 
@@ -80,6 +81,10 @@ _NEVER_WHOLE: Final = ("sent", "received", "window_intake", "join_pairs")
 _BYTES_OF_FACT: Final = 1.6
 _BYTES_OF_WHOLE_FACT: Final = 2.5
 """Estimates, compressed: in a part, and alone with its step."""
+_BYTES_OF_LATE_RECORD: Final = 6
+_MOST_BYTES_OF_LATE_RECORD: Final = 16
+_BYTES_OF_WORDS: Final = 4_000
+"""Of causes, compressed: an estimate, and what they always get."""
 _MOST_FACTS: Final = 4_000_000
 """In a report: what a browser reads within a few seconds."""
 _ATTEMPTS: Final = 4
@@ -160,11 +165,16 @@ def build_payload(
     }
     job, left_out = _job_sections(recording, budget_bytes)
     left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4 - sum(len(one.data) for one in job.values())
+    left -= (late := recording.row_count(LATE_DROP.name)) * _BYTES_OF_LATE_RECORD
     contents = None if span is not None or head["facts"] > min(left, _MOST_FACTS) else _whole(recording)
     if contents is None or contents.size > left:
         contents = _in_parts(recording, left, laws, span, difference)
     sections, facts = {**contents.sections, **job}, contents.facts
+    causes = cause_sections(recording, facts, max(left // 2, late * _MOST_BYTES_OF_LATE_RECORD + _BYTES_OF_WORDS))
+    sections[CAUSES] = _Section({"rows": causes.rows}, causes.document)
+    sections[CAUSE_COLUMNS] = _Section({"rows": causes.rows}, causes.columns)
     sections[KEYS] = _Section({"rows": len(facts.keys)}, gzip.compress(_json(_keys(recording, facts.keys)), mtime=0))
+    left += late * _BYTES_OF_LATE_RECORD - causes.size
     texts = record_texts(recording, facts, left - contents.size)
     sections[RECORDS] = _Section({"rows": len(facts.records), "texts": texts.count}, texts.data)
     members, directory, offset = [], {}, 0

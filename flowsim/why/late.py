@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import replace
 
@@ -15,9 +16,9 @@ from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time, span_text
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.event_time.channel_states import channel_states
+from flowsim.why.event_time.channel_states import ChannelState, channel_states
 from flowsim.why.event_time.overtaken import described, overtaking_causes
-from flowsim.why.event_time.windows import windows_of
+from flowsim.why.event_time.windows import windows_from, windows_of
 from flowsim.why.records import Records
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, Sentence, Window
@@ -64,10 +65,30 @@ def late_causes(facts: RunFacts, drop: Row) -> tuple[Cause, list[Cause]]:
     statement = Cause(
         Sentence(described(facts, drop), f" is late at {name}: it {fate}."), (_rule(operator, "10.10"),), place_of(drop)
     )
-    plan = None if operator is None else window_plan(operator)
-    intake = facts.rows("window_intake", task).before(drop["seq"]).equal(operator=drop["operator"]).last() or drop
-    rule, limit = _limit(facts, operator, plan, drop, intake)
+    arrived = facts.shared(("arrived", drop["operator"]), task, lambda: _Arrived(facts, task, drop["operator"]))
+    rule, limit = _limit(operator, arrived.plan, drop, *arrived.before(drop))
     return statement, [rule, _watermark_cause(facts, task, drop), *overtaking_causes(facts, task, drop["seq"], limit)]
+
+
+class _Arrived:
+    """The records that arrived at an operator, with their windows."""
+
+    def __init__(self, facts: RunFacts, task: int, number: int) -> None:
+        operator = facts.operator(task, number)
+        self.plan = None if operator is None else window_plan(operator)
+        self._rows = facts.rows_with("window_intake", task, operator=number)
+        self._assigned: list[tuple[int, int]] = []
+        if self.plan is not None:
+            columns = self.plan.assign(self._rows["timestamp"], self._rows["time_ns"], self._rows["gap"])
+            self._assigned = list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def before(self, drop: Row) -> tuple[Row, list[tuple[int, int]]]:
+        """The row of a late record, and its windows; without one the fact that it is late."""
+        number = len(self._rows.before(drop["seq"])) - 1
+        if self.plan is None or number < 0:
+            row = drop if number < 0 else self._rows.row(number)
+            return row, [] if self.plan is None else windows_of(self.plan, row)
+        return self._rows.row(number), windows_from(self.plan, *self._assigned[number])
 
 
 def _rule(operator: Operator | None, of_windows: str) -> str:
@@ -76,7 +97,7 @@ def _rule(operator: Operator | None, of_windows: str) -> str:
 
 
 def _limit(
-    facts: RunFacts, operator: Operator | None, plan: WindowPlan | None, drop: Row, intake: Row
+    operator: Operator | None, plan: WindowPlan | None, drop: Row, intake: Row, windows: list[tuple[int, int]]
 ) -> tuple[Cause, int]:
     """The rule that makes the record late, and the watermark from which on it is late."""
     watermark, timestamp = EventTime(drop["watermark"]), drop["timestamp"]
@@ -84,7 +105,6 @@ def _limit(
         text = Sentence("An interval join does not use a record below the watermark, which is ", watermark, ".")
         return Cause(text, ("10.35",), place_of(intake)), timestamp + 1
     lateness = number_of(operator.params, "lateness_ms") if operator is not None else 0
-    windows = [] if plan is None else windows_of(plan, intake)
     if plan is None or not windows:
         above = f"Its timestamp plus the allowed lateness of {span_text(lateness)} is not above the watermark"
         text = Sentence(f"{above}, which is ", watermark, ".")
@@ -106,14 +126,34 @@ def _limit(
 
 def _watermark_cause(facts: RunFacts, task: int, drop: Row) -> Cause:
     """Since when the task has this watermark, and how its channels made it."""
-    marks = [pair for pair in operator_watermarks(facts, task) if pair[0]["seq"] < drop["seq"]]
-    reached = next((row for row, watermark in marks if watermark >= drop["watermark"]), None)
     states = channel_states(facts, task, drop["seq"])
-    lines = tuple(one.text(facts) for one in states)
-    if reached is None or marks[-1][1] != drop["watermark"]:
-        name = facts.operator_in(task, drop["operator"])
-        text = Sentence(f"The watermark of {name} is ", EventTime(drop["watermark"]), ".")
-        return Cause(text, ("8.15",), place_of(drop), lines)
+    marks = facts.shared("marks", task, lambda: _Marks(operator_watermarks(facts, task)))
+    reached = marks.reached(drop["watermark"], drop["seq"])
+    if reached is None:
+        text = Sentence(
+            f"The watermark of {facts.operator_in(task, drop['operator'])} is ", EventTime(drop["watermark"]), "."
+        )
+        return Cause(text, ("8.15",), place_of(drop), tuple(one.text(facts) for one in states))
+    about = "watermark cause", reached["seq"], *map(id, states)
+    return facts.shared(about, task, lambda: _reached_cause(facts, task, reached, drop["watermark"], states))
+
+
+class _Marks:
+    """The watermarks of the head of a chain."""
+
+    def __init__(self, marks: list[tuple[Row, int]]) -> None:
+        self._marks = marks
+        self._seqs = [row["seq"] for row, _ in marks]
+        self._highest = np.maximum.accumulate([watermark for _, watermark in marks]).tolist() if marks else []
+
+    def reached(self, watermark: int, before_seq: int) -> Row | None:
+        """Where the last watermark before a fact was reached; None if it is another one."""
+        count = bisect_left(self._seqs, before_seq)
+        first = bisect_left(self._highest, watermark)
+        return self._marks[first][0] if first < count and self._marks[count - 1][1] == watermark else None
+
+
+def _reached_cause(facts: RunFacts, task: int, reached: Row, watermark: int, states: list[ChannelState]) -> Cause:
     how, rules = "", ["8.9"]
     idle = [one for one in channel_states(facts, task, reached["seq"]) if one.is_idle]
     if len(states) == 1:
@@ -125,9 +165,9 @@ def _watermark_cause(facts: RunFacts, task: int, drop: Row) -> Cause:
         how += f", without {count_text(len(idle), 'idle channel')}" if idle else ""
     if len({state.channel.input for state in states}) > 1:
         rules.append("8.16")
-    watermark, since = EventTime(drop["watermark"]), facts.since_start(reached)
-    text = Sentence(f"{facts.task(task)} has watermark ", watermark, " since ", since, f": {how}.")
-    return Cause(text, tuple(rules), place_of(reached), lines)
+    mark, since = EventTime(watermark), facts.since_start(reached)
+    text = Sentence(f"{facts.task(task)} has watermark ", mark, " since ", since, f": {how}.")
+    return Cause(text, tuple(rules), place_of(reached), tuple(one.text(facts) for one in states))
 
 
 def _elsewhere(facts: RunFacts, drop: Row) -> tuple[str, ...]:

@@ -26,16 +26,17 @@ class Rows:
     Rows that were selected from others share their columns.
     """
 
-    __slots__ = ("_at", "_length", "_table")
+    __slots__ = ("_at", "_length", "_seqs", "_table")
 
     def __init__(self, columns: dict[str, Ints]) -> None:
         self._table = _IndexedTable(columns)
+        self._seqs: Ints | None = None
         self._length = len(next(iter(columns.values())))
         self._at: slice | Ints = slice(0, self._length)
 
     def _selected(self, at: slice | Ints) -> Rows:
         rows = object.__new__(Rows)
-        rows._table, rows._at = self._table, at
+        rows._table, rows._at, rows._seqs = self._table, at, None
         rows._length = at.stop - at.start if isinstance(at, slice) else len(at)
         return rows
 
@@ -69,11 +70,16 @@ class Rows:
 
     def before(self, seq: int) -> Rows:
         """The rows of one task before a fact."""
-        return self.cut(0, int(self["seq"].searchsorted(seq)))
+        return self.cut(0, int(self._seq_column().searchsorted(seq)))
 
     def after(self, seq: int) -> Rows:
         """The rows of one task after a fact."""
-        return self.cut(int(self["seq"].searchsorted(seq, side="right")), self._length)
+        return self.cut(int(self._seq_column().searchsorted(seq, side="right")), self._length)
+
+    def _seq_column(self) -> Ints:
+        if self._seqs is None:
+            self._seqs = self["seq"]
+        return self._seqs
 
     def cut(self, begin: int, end: int) -> Rows:
         if not isinstance(self._at, slice):
@@ -90,14 +96,32 @@ class Rows:
             number += self._length
         if not 0 <= number < self._length:
             raise IndexError(number)
-        at = self._at.start + number if isinstance(self._at, slice) else int(self._at[number])
-        return {name: column.item(at) for name, column in self._table.columns.items()}
+        at = self._at.start + number if isinstance(self._at, slice) else self._at.item(number)
+        return _TableRow(self._table.columns, at)
 
     def first(self) -> Row | None:
         return self.row(0) if self._length else None
 
     def last(self) -> Row | None:
         return self.row(-1) if self._length else None
+
+
+class _TableRow(Mapping[str, int]):
+    """One row of a table; a value is read when it is asked for."""
+
+    __slots__ = ("_at", "_columns")
+
+    def __init__(self, columns: dict[str, Ints], at: int) -> None:
+        self._columns, self._at = columns, at
+
+    def __getitem__(self, column: str) -> int:
+        return self._columns[column].item(self._at)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
 
 class _IndexedTable:

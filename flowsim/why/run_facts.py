@@ -92,6 +92,8 @@ class RunFacts:
     def in_attempt_of(self, row: Row, table: str) -> RunFacts:
         """The facts of the attempts that the tasks had at a fact of ``table``, up to the same moment as these."""
         history, task = self.graph.history, row["task"]
+        if not history.restarts:
+            return self
         rows, of_task = self._read(table)
         of_row = max(attempt for attempt, (begin, _) in of_task[task].items() if rows["seq"][begin] <= row["seq"])
         attempts = history.attempts_at(row["time_ns"])
@@ -112,6 +114,10 @@ class RunFacts:
     def rows(self, table: str, task: int) -> Rows:
         """The rows of the attempt of one task up to the moment."""
         return self._rows(table, task, self.attempt_of(task))
+
+    def rows_with(self, table: str, task: int, **values: int) -> Rows:
+        """The rows of the attempt of one task with these values, which are selected once."""
+        return self.shared((table, *values.items()), task, lambda: self.rows(table, task).equal(**values))
 
     def rows_of_attempts(self, table: str, task: int) -> list[Rows]:
         """The rows of each attempt of one task, of the last one up to the moment."""
@@ -167,6 +173,10 @@ class RunFacts:
             rows = rows.where(rows["time_ns"] <= self.until_ns)
         order = np.lexsort((rows["seq"], rows["task"], rows["time_ns"]))
         return rows.in_order(order)
+
+    def by_task(self, table: str) -> Rows:
+        """The rows of all tasks and attempts, task by task."""
+        return self._read(table)[0]
 
     def _read(self, table: str) -> tuple[Rows, dict[int, Attempts]]:
         if table not in self._tables:
@@ -230,7 +240,8 @@ class RunFacts:
         return self.graph.operators_of(self.graph.tasks[task].vertex)
 
     def operator(self, task: int, operator: int) -> Operator | None:
-        return next((one for one in self.operators_of(task) if one.operator == operator), None)
+        of_task = self.shared("operators", task, lambda: {one.operator: one for one in self.operators_of(task)})
+        return of_task.get(operator)
 
     def received_by(self, task: int) -> list[Channel]:
         return sorted(self.graph.received_by(task), key=lambda channel: (channel.input, channel.input_channel))

@@ -16,6 +16,8 @@ from flowsim.recording.reader import Recording
 from flowsim.report.page import page as html_of
 from flowsim.report.payload import build_payload
 from flowsim.units import NO_TIMESTAMP
+from flowsim.why.late import late_causes
+from flowsim.why.run_facts import RunFacts
 from tests.report.conftest import OpenReport
 from tests.support.accessibility import violations
 from tests.support.jobs.unordered_records import unordered_records
@@ -90,13 +92,13 @@ def without_sentinels(points: list[list[Any]]) -> list[list[Any]]:
 
 IN_PARTS = """
 () => {
-    const {eventTimes, lateRecords, facts} = flowsim.model
+    const {eventTimes, lateCauses, facts} = flowsim.model
     const of = eventTimes.of(eventTimes.subjects[0])
     return {
         late: of.late(null).map(number => {
-            const {since, reasons} = lateRecords.explain(of, number)
-            const isStated = reasons.some(reason => reason.text.includes(' became '))
-            return [facts.step[of.points.latePlaces[number]], isStated ? facts.step[since] : null]
+            const place = of.points.latePlaces[number]
+            const chain = lateCauses.at(place)
+            return [facts.step[place], chain && [chain.statement, ...chain.causes].map(cause => cause.seq)]
         }),
         others: [...of.points.places].filter((_, number) => of.points.timings[number] < 2).map(place => facts.step[place]),
         records: of.windows.map(box => box.records),
@@ -106,18 +108,19 @@ IN_PARTS = """
 """
 
 
-def test_report_in_parts_has_every_late_row_and_states_no_wrong_cause(open_report: OpenReport, tmp_path: Path) -> None:
+def test_report_in_parts_has_the_causes_of_every_late_row(open_report: OpenReport, tmp_path: Path) -> None:
     recording = unordered_records(tmp_path)
     whole = build_payload(recording, "out/run")
     facts = [
         (step, fact.table, dict(zip(TABLES[fact.table].names, fact.row, strict=True)))
         for step, fact in enumerate(merged_facts(recording, Selection()))
     ]
-    marks = [(step, row["timestamp"]) for step, table, row in facts if table == "task_watermark"]
-    late = {
-        step: next(at for at, mark in marks if mark >= row["timestamp"] // 50 * 50 + 49)
-        for step, table, row in facts if table == "late_drop"
-    }  # fmt: skip
+    of_run = RunFacts(recording)
+    chains = [(step, late_causes(of_run, row)) for step, table, row in facts if table == "late_drop"]
+    late = [
+        [step, [cause.place and cause.place.seq for cause in (statement, *causes)]]
+        for step, (statement, causes) in chains
+    ]
     fires = [step for step, table, _ in facts if table == "window_fire"]
     # With the second budget neither records nor watermarks of tasks fit.
     for removed_bytes in (16_000, 24_000):
@@ -132,8 +135,7 @@ def test_report_in_parts_has_every_late_row_and_states_no_wrong_cause(open_repor
 
         found = open_report(recording, "#view=event-time").evaluate(IN_PARTS)
 
-        assert [step for step, _ in found["late"]] == list(late)
-        assert all(since in (None, late[step]) for step, since in found["late"])
+        assert found["late"] == late
         assert found["others"] == arrived
         assert set(found["records"]) == {None}
         assert found["fires"] == fires
@@ -163,7 +165,7 @@ def test_idle_channel_does_not_hold_the_watermark_back(open_report: OpenReport, 
     assert [False, True] in after
 
 
-def test_late_row_names_the_watermark_that_made_it_late(open_report: OpenReport) -> None:
+def test_late_row_shows_its_causes(open_report: OpenReport) -> None:
     page = open_report("12", "#view=event-time&task=3&y=relative")
     relative = page.get_by_role("button", name="relative to the watermark")
     assert relative.get_attribute("aria-pressed") == "true"
@@ -172,16 +174,16 @@ def test_late_row_names_the_watermark_that_made_it_late(open_report: OpenReport)
 
     page.locator(".late-rows button").click()
 
-    assert page.inner_text(".late-record h2") == "6 is late: watermark 14 ≥ 10 - 1 + 5"
+    assert page.inner_text(".late-record h2").endswith("is late at forgiving (1/1): it is dropped and only counted.")
     text = page.inner_text(".late-record")
-    assert "accepts records until the watermark of forgiving is 14, its last millisecond plus 5 ms of allowed" in text
-    assert "The watermark of forgiving (1/1) became 14 at" in text
-    assert "Source: readings (1/1) #2 sent watermark 14 at" in text
+    assert "window [0, 10) is closed since the watermark reached 14 ms" in text
+    assert "forgiving (1/1) has watermark 14 ms since" in text
+    assert "Source: readings (1/1) itself emitted watermark 14 ms, and then the record." in text
     assert violations(page) == []
 
 
 def test_late_flight_is_explained_after_two_clicks(open_report: OpenReport, recordings: Recordings) -> None:
-    """The tab, the row: the record whose timestamp moved the watermark is named."""
+    """The tab, the row: the last cause names the bound with which the record would have been in time."""
     late = [
         (place, fact) for place, fact in enumerate(merged_facts(recordings("01"), Selection()))
         if fact.table == "late_drop"
@@ -195,9 +197,9 @@ def test_late_flight_is_explained_after_two_clicks(open_report: OpenReport, reco
     place = page.evaluate("flowsim.store.place.value")
     assert place in [at for at, _ in late]
     assert row.get_attribute("aria-current") == "true"
-    reasons = page.locator(".late-record li").all_inner_texts()
-    assert reasons[0].startswith("Record [")
-    assert "generated it, 30 min behind its highest timestamp so far" in reasons[-2]
-    assert reasons[-1].startswith("That timestamp came with record [")
+    causes = page.locator(".late-record ol > li").all_inner_texts()
+    assert causes[0].startswith("The watermark of the operator was ")
+    assert "less the bound of 1,800,000 ms (30 min 0 s), less 1 ms." in causes[-2]
+    assert "it would have been in time." in causes[-1]
     page.locator(".late-record li button").last.click()
     assert page.evaluate("flowsim.at(flowsim.store.place.value).table") == "sent"

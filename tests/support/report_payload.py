@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from flowsim.report.causes import CAUSE_COLUMNS, CAUSES
 from flowsim.report.encoding import Ints, decoded, from_varints
 from flowsim.report.fact_columns import STEPS, WITH_RECORDS, sent_of
 from flowsim.report.payload import KEYS, RECORD_TIMES, TASK_AND_RECORD, Payload
@@ -25,6 +26,8 @@ class DecodedPayload:
     """Those of a recording of which the report has only parts, and the facts of the job's side."""
     keys: list[str]
     records: dict[int, str]
+    causes: tuple[dict[str, Any], bytes]
+    """Of late records: what describes them, and their columns."""
 
 
 def decode(payload: Payload) -> DecodedPayload:
@@ -35,6 +38,7 @@ def decode(payload: Payload) -> DecodedPayload:
         for name, about in head["sections"].items()
     }
     texts, keys = json.loads(content.pop(RECORDS)), json.loads(content.pop(KEYS))
+    causes = json.loads(content.pop(CAUSES)), content.pop(CAUSE_COLUMNS)
     tables = {STEPS: _columns(head["sections"][STEPS], content.pop(STEPS), {})}
     times = np.append(0, _columns(head["sections"][RECORD_TIMES], content.pop(RECORD_TIMES), {})["timestamp"])
     is_count = {name: head["sections"][name]["coverage"] in ("overview", "job") for name in content}
@@ -49,7 +53,8 @@ def decode(payload: Payload) -> DecodedPayload:
             for column in ("kind", "timestamp", "record"):
                 columns[column] = columns[column] + (tables["sent"][column][at] * (at >= 0))
         tables[name] = columns
-    return DecodedPayload(head, tables, counts, keys, dict(zip(texts["numbers"], texts["texts"], strict=True)))
+    records = dict(zip(texts["numbers"], texts["texts"], strict=True))
+    return DecodedPayload(head, tables, counts, keys, records, causes)
 
 
 def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> dict[str, Ints]:

@@ -42,7 +42,7 @@ Budget = Annotated[
     typer.Option(
         "--budget",
         metavar="SIZE",
-        help="The size of the file; default: 5 MB. Of a larger recording: counts, and all facts of some parts.",
+        help="The size of the file; default: 5.25 MB. Of a larger recording: counts, and all facts of some parts.",
         show_default=False,
     ),
 ]

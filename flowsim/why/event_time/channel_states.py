@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.event_time.valve_model import ValveModel
 from flowsim.laws.job_graph import Channel
 from flowsim.units import NO_TIMESTAMP
-from flowsim.why.run_facts import Row, RunFacts
+from flowsim.why.run_facts import Row, Rows, RunFacts
 from flowsim.why.sentence import EventTime, Sentence
 
 
@@ -66,43 +67,64 @@ class _ChannelHistory:
         kinds = [ElementKind.WATERMARK, ElementKind.STATUS, ElementKind.END_OF_DATA]
         self._rows = received.where(np.isin(received["kind"], kinds))
         self._seqs = self._rows["seq"]
-        self._channels: list[int] = self._rows["channel"].tolist()
-        self._changes: dict[int, list[int]] = {}
-        """By channel: the numbers of its elements."""
-        self._states: dict[int, list[ChannelState]] = {}
-        of_input: dict[int, list[int]] = {}
+        self._elements = zip(*(self._rows[name].tolist() for name in ("channel", "kind", "timestamp")), strict=True)
+        of_input: dict[int, list[Channel]] = {}
         for channel in facts.received_by(task):
-            self._changes[channel.channel], self._states[channel.channel] = [], [ChannelState(channel)]
-            of_input.setdefault(channel.input, []).append(channel.channel)
-        self._models = {index: ValveModel(index, len(channels)) for index, channels in of_input.items()}
-        self._numbers = {channel: number for channels in of_input.values() for number, channel in enumerate(channels)}
+            of_input.setdefault(channel.input, []).append(channel)
+        self._channels = {
+            channel.channel: _OneChannel(channel, number, model, self._rows)
+            for index, channels in of_input.items()
+            for model in [ValveModel(index, len(channels))]
+            for number, channel in enumerate(channels)
+        }
         self._read = 0
 
     def before(self, seq: int | None) -> list[ChannelState]:
         """The state of each channel before a fact; None: after the last element."""
         end = len(self._seqs) if seq is None else int(self._seqs.searchsorted(seq))
-        while self._read < end:
-            self._advance()
-        return [states[bisect_left(self._changes[channel], end)] for channel, states in self._states.items()]
+        if self._read < end:
+            for number, (channel, kind, timestamp) in enumerate(islice(self._elements, end - self._read), self._read):
+                self._channels[channel].on_element(number, kind, timestamp)
+            self._read = end
+        return [channel.before(end) for channel in self._channels.values()]
 
-    def _advance(self) -> None:
-        row, channel = self._rows.row(self._read), self._channels[self._read]
-        before = self._states[channel][-1]
-        self._changes[channel].append(self._read)
-        self._states[channel].append(self._after(row, before))
-        self._read += 1
 
-    def _after(self, row: Row, before: ChannelState) -> ChannelState:
-        if row["kind"] == ElementKind.END_OF_DATA:
-            return replace(before, end_of_data=row)
-        model, number = self._models[before.channel.input], self._numbers[before.channel.channel]
-        model.on_element(number, row["kind"], row["timestamp"])
-        watermark, status_row, watermark_row = model.watermark(number), before.status_row, before.watermark_row
-        if row["kind"] == ElementKind.STATUS:
-            status_row = row
-        elif watermark == row["timestamp"] != before.watermark:
-            watermark_row = row
-        is_idle, is_aligned = not model.is_active(number), model.is_aligned(number)
-        return ChannelState(
-            before.channel, watermark, is_idle, is_aligned, watermark_row, status_row, before.end_of_data
-        )
+class _OneChannel:
+    """The states of one channel by the number of its elements. An element is known by its row."""
+
+    def __init__(self, channel: Channel, number: int, model: ValveModel, rows: Rows) -> None:
+        self._number, self._model, self._all_rows = number, model, rows
+        self._rows: list[int] = []
+        self._after: list[tuple[int, bool, bool, int, int, int]] = []
+        """Watermark, idle, aligned, and the rows of the last watermark, status and end of data; -1: none."""
+        self._last = (NO_TIMESTAMP, False, True, -1, -1, -1)
+        self._states = {0: ChannelState(channel)}
+
+    def on_element(self, row: int, kind: int, timestamp: int) -> None:
+        watermark, is_idle, is_aligned, mark, status, end = self._last
+        if kind == ElementKind.END_OF_DATA:
+            end = row
+        else:
+            model, number, before = self._model, self._number, watermark
+            model.on_element(number, kind, timestamp)
+            watermark, is_idle, is_aligned = (
+                model.watermark(number),
+                not model.is_active(number),
+                model.is_aligned(number),
+            )
+            if kind == ElementKind.STATUS:
+                status = row
+            elif watermark == timestamp != before:
+                mark = row
+        self._last = watermark, is_idle, is_aligned, mark, status, end
+        self._rows.append(row)
+        self._after.append(self._last)
+
+    def before(self, row: int) -> ChannelState:
+        count = bisect_left(self._rows, row)
+        if count not in self._states:
+            watermark, is_idle, is_aligned, *rows = self._after[count - 1]
+            mark, status, end = (None if number < 0 else self._all_rows.row(number) for number in rows)
+            channel = self._states[0].channel
+            self._states[count] = ChannelState(channel, watermark, is_idle, is_aligned, mark, status, end)
+        return self._states[count]

@@ -20,7 +20,7 @@ def overtaking_causes(facts: RunFacts, task: int, seq: int, limit: int) -> list[
     """Why the watermark had reached ``limit`` when a task handled the record that it had received before fact ``seq``."""
     causes: list[Cause] = []
     while True:
-        arrival = facts.rows("received", task).before(seq).equal(kind=ElementKind.RECORD).last()
+        arrival = facts.rows_with("received", task, kind=ElementKind.RECORD).before(seq).last()
         if arrival is None:
             return causes
         states = channel_states(facts, task, arrival["seq"])
@@ -30,12 +30,7 @@ def overtaking_causes(facts: RunFacts, task: int, seq: int, limit: int) -> list[
             return [*causes, *_not_waited_for(facts, state, states, arrival)]
         sender = state.channel.source_task
         watermark = _overtaker(facts, state, limit, arrival)
-        text = Sentence(
-            f"The record came over {facts.from_(state.channel)}, behind watermark ",
-            EventTime(watermark["timestamp"]),
-            f" of that channel, which {facts.task(sender)} had sent before it.",
-        )
-        causes.append(Cause(text, ("8.18", "I7.b"), place_of(watermark), channel=state.channel.channel))
+        causes.append(_behind_watermark(facts, state, watermark))
         origin = sent_at(facts, state.channel, watermark["position"])
         if sent is None or origin is None:
             return causes
@@ -49,10 +44,22 @@ def overtaking_causes(facts: RunFacts, task: int, seq: int, limit: int) -> list[
         task, seq = sender, sent["seq"]
 
 
+def _behind_watermark(facts: RunFacts, state: ChannelState, watermark: Row) -> Cause:
+    def cause() -> Cause:
+        text = Sentence(
+            f"The record came over {facts.from_(state.channel)}, behind watermark ",
+            EventTime(watermark["timestamp"]),
+            f" of that channel, which {facts.task(state.channel.source_task)} had sent before it.",
+        )
+        return Cause(text, ("8.18", "I7.b"), place_of(watermark), channel=state.channel.channel)
+
+    return facts.shared(("behind watermark", watermark["seq"]), watermark["task"], cause)
+
+
 def _overtaker(facts: RunFacts, state: ChannelState, limit: int, arrival: Row) -> Row:
     """The last watermark of a channel that reached the limit."""
-    received = facts.rows("received", arrival["task"]).before(arrival["seq"])
-    marks = received.equal(channel=state.channel.channel, kind=ElementKind.WATERMARK)
+    channel, kind = state.channel.channel, ElementKind.WATERMARK
+    marks = facts.rows_with("received", arrival["task"], channel=channel, kind=kind).before(arrival["seq"])
     return next(row for row in map(marks.row, reversed(range(len(marks)))) if row["timestamp"] >= limit)
 
 
@@ -69,10 +76,15 @@ def _made_by(facts: RunFacts, state: ChannelState, origin: Row, sent: Row, limit
             ", and then the record. A source that emits its own watermarks must not emit them ahead of its records.",
         )
         return [Cause(text, ("8.18",), place_of(origin), channel=channel.channel)]
-    row = generated(facts, task, operator, ElementKind.WATERMARK, origin["timestamp"], origin["seq"])
-    if row is None:
+    row, cause = facts.shared(("made", origin["seq"]), task, lambda: _generated(facts, task, operator, origin))
+    if row is None or cause is None:
         return []
-    return [watermark_cause(facts, task, operator, row), *_record_behind(facts, state, operator, row, sent, limit)]
+    return [cause, *_record_behind(facts, state, operator, row, sent, limit)]
+
+
+def _generated(facts: RunFacts, task: int, operator: Operator, origin: Row) -> tuple[Row | None, Cause | None]:
+    row = generated(facts, task, operator, ElementKind.WATERMARK, origin["timestamp"], origin["seq"])
+    return row, None if row is None else watermark_cause(facts, task, operator, row)
 
 
 def _record_behind(

@@ -15,6 +15,7 @@ from flowsim.trace.time import event_time
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.why.event_time.seen_records import seen_records, strategy_of
 from flowsim.why.run_facts import Row, Rows, RunFacts
+from flowsim.why.sentence import EventTime, Sentence
 
 _WHOLE_OPERATOR = -1
 
@@ -39,10 +40,12 @@ class Split:
         """The name at the beginning of a sentence."""
         return self.name[0].upper() + self.name[1:]
 
-    def text(self) -> str:
+    def text(self) -> Sentence:
         """Its name, watermark and status."""
         status = ", idle" if self.is_idle else ", not waited for" if self.is_over else ""
-        return f"{self.name}: {watermark_text(self.watermark)}{status}"
+        if self.watermark == NO_TIMESTAMP:
+            return Sentence(f"{self.name}: no watermark yet{status}")
+        return Sentence(f"{self.name}: watermark ", EventTime(self.watermark), status)
 
 
 def watermark_text(timestamp: int) -> str:

@@ -21,7 +21,11 @@ MOST_WINDOWS: Final = 1000
 def windows_of(plan: WindowPlan, intake: Row) -> list[Window]:
     """The newest windows of a record, the newest first; of a session the window before it merges (rules 10.1 to 10.6)."""
     columns = (np.array([intake.get(name, 0)], dtype=np.int64) for name in ("timestamp", "time_ns", "gap"))
-    start, second = (int(column[0]) for column in plan.assign(*columns))
+    return windows_from(plan, *(int(column[0]) for column in plan.assign(*columns)))
+
+
+def windows_from(plan: WindowPlan, start: int, second: int) -> list[Window]:
+    """The windows of a record from what ``WindowPlan.assign`` returns for it."""
     if plan.shape == "global":
         return [GLOBAL]
     if plan.merging:

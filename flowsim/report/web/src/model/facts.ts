@@ -1,6 +1,7 @@
 /** The facts of a recording in causal order, as typed arrays. */
 
 import { fromBase64, inflated, narrowed, undoDifferences, varints, type Ints } from "../decode";
+import type { CauseDocument } from "./causes";
 import type { Head, Section } from "./head";
 
 const NONE = new Uint8Array(0);
@@ -39,6 +40,8 @@ export class Facts {
     readonly records: ReadonlyMap<number, string>,
     /** By name: counts of a recording of which only parts are here, and the facts of the job's side, which have no task. */
     readonly counts: ReadonlyMap<string, Table>,
+    /** Of late records, as ``LateCauses`` reads them. */
+    readonly causes: { document: CauseDocument; columns: Uint8Array },
     private readonly head: Head,
   ) {
     this.step = steps.step ?? NONE;
@@ -55,7 +58,7 @@ export class Facts {
   static async read(head: Head, body: string): Promise<Facts> {
     const bytes = fromBase64(body.trim());
     const open = (section: Section) => inflated(bytes.slice(section.offset, section.offset + section.bytes));
-    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, ...others } = head.sections as Record<string, Section>;
+    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, causes: causesSection, cause_columns: columnsSection, ...others } = head.sections as Record<string, Section>;
     const isFacts = (name: string) => others[name]!.coverage !== "overview" && others[name]!.coverage !== "job";
     const chosen = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(others).filter(([name]) => wanted(name)));
     const sections = chosen(isFacts);
@@ -63,11 +66,13 @@ export class Facts {
     for (const [name, section] of Object.entries(chosen((one) => !isFacts(one)))) {
       counts.set(name, { rows: section.rows, columns: decodeColumns(section, await open(section), {}, null), places: EMPTY.places });
     }
-    const [steps, texts, keys, times, ...opened] = await Promise.all([
+    const [steps, texts, keys, times, causes, causeColumns, ...opened] = await Promise.all([
       open(stepsSection!).then((data) => decodeColumns(stepsSection!, data, {}, null)),
       open(recordsSection!).then((data) => json<Texts>(data)),
       open(keysSection!).then((data) => json<string[]>(data)),
       open(timesSection!).then((data) => decodeColumns(timesSection!, data, {}, null).timestamp!),
+      open(causesSection!).then((data) => json<CauseDocument>(data)),
+      open(columnsSection!),
       ...Object.values(sections).map(open),
     ]);
     const places = placesByTable(steps.table ?? NONE, head.table_names.length);
@@ -84,7 +89,7 @@ export class Facts {
       tables.set(name, { rows: section.rows, columns, places: of });
     }
     const records = new Map(texts.numbers.map((number, at) => [number, texts.texts[at]!]));
-    return new Facts(head.table_names, steps, tables, keys, records, counts, head);
+    return new Facts(head.table_names, steps, tables, keys, records, counts, { document: causes, columns: causeColumns }, head);
   }
 
   of(name: string): Table {

@@ -1,6 +1,7 @@
 /** Everything that the views read: facts, names, attempts, states, channels, checkpoints, sentences, event time. */
 
 import { Attempts } from "./attempts";
+import { LateCauses } from "./causes";
 import { Channels, type ChannelState } from "./channels";
 import { Checkpoints } from "./checkpoints";
 import { EventTimes } from "./event_time";
@@ -8,7 +9,6 @@ import { Facts } from "./facts";
 import type { Head } from "./head";
 import { InFlight } from "./in_flight";
 import { KeyStates } from "./key_state";
-import { LateRecords } from "./lateness";
 import { Names } from "./names";
 import { Sentences, type Sentence } from "./sentences";
 import { TaskStates, type State } from "./states";
@@ -35,7 +35,7 @@ export class Model {
   readonly sentences: Sentences;
   readonly eventTimes: EventTimes;
   readonly keyStates: KeyStates;
-  readonly lateRecords: LateRecords;
+  readonly lateCauses: LateCauses;
   readonly timeline: Timeline;
 
   private constructor(
@@ -52,7 +52,7 @@ export class Model {
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
     this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns, this.attempts);
     this.keyStates = new KeyStates(facts, this.names, this.eventTimes);
-    this.lateRecords = new LateRecords(facts, this.names);
+    this.lateCauses = new LateCauses(facts, this.names);
   }
 
   static async read(head: Head, body: string): Promise<Model> {

@@ -41,6 +41,23 @@ export function eventTime(timestamp: number): string {
   return date ? `${timestamp} = ${date}` : `${commas(timestamp)} ms`;
 }
 
+/** An event time as short text: a date, or a number of ms. */
+export function atTime(ms: number): string {
+  if (ms === MAX_WATERMARK) return "MAX";
+  if (ms === NO_TIMESTAMP) return "none";
+  return utc(ms) || commas(ms);
+}
+
+/** A length of event time in ms, and from one minute on also in larger units. */
+export function eventTimeSpan(ms: number): string {
+  return ms < 60_000 ? `${commas(ms)} ms` : `${commas(ms)} ms (${duration(ms * 1e6)})`;
+}
+
+/** A length of event time, short: "30 min", "1 h 5 min 2 s", "8 ms". */
+export function length(ms: number): string {
+  return `${ms < 0 ? "-" : ""}${duration(Math.abs(ms) * 1e6).replace(/ 0 s$/, "").replace(/ h 0 min$/, " h")}`;
+}
+
 export function windowText(start: number, end: number): string {
   if (start === NO_TIMESTAMP) return "the global window";
   const first = utc(start);

@@ -1,8 +1,7 @@
 /** The vertical axis of event time: dates, numbers of ms, or distances from the watermark. */
 
 import { scaleLinear } from "d3-scale";
-import { length } from "../model/lateness";
-import { commas, utc } from "../model/text";
+import { commas, length, utc } from "../model/text";
 import type { Drawing } from "./canvas";
 
 const SECOND = 1000;

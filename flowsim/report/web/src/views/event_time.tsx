@@ -4,9 +4,8 @@ import { signal } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 import { INPUT, type EventTime, type WatermarkNow } from "../model/event_time";
 import { countUpTo } from "../model/facts";
-import { atTime, length } from "../model/lateness";
 import { Timing, TIMING_WORDS } from "../model/points";
-import { commas, count, moment } from "../model/text";
+import { atTime, commas, count, length, moment } from "../model/text";
 import type { Store } from "../store";
 import { TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
 import { KeyChoice } from "../ui/key_choice";
@@ -165,17 +164,20 @@ function RecordAtCursor({ store, of }: { store: Store; of: EventTime }) {
   if (number < 0) return null;
   const { points } = of;
   if (points.timings[number] === Timing.LATE) {
-    const found = model.lateRecords.explain(of, number);
+    const chain = model.lateCauses.at(points.latePlaces[number]!);
+    if (!chain) return <p class="faint">Why the record is late did not fit into the report: ask 'flowsim why RECORDING late', or write it again with a larger --budget.</p>;
     return (
       <section class="late-record" aria-label={`Why the record is late${store.whose}`}>
-        <h2>{found.title}</h2>
+        <h2>{chain.statement.text}</h2>
+        <Rules rules={chain.statement.rules} />
         <ol>
-          {found.reasons.map(({ text, place, rules }) => (
-            <li key={text}>
-              {text} <span class="faint">{rules.length ? `rule${rules.length > 1 ? "s" : ""} ${rules.join(", ")}` : ""}</span>{" "}
-              {place !== null && place !== store.place.value && (
-                <button class="rule" onClick={() => store.go(place)}>go there</button>
+          {chain.causes.map((cause) => (
+            <li key={cause.text}>
+              {cause.text} <Rules rules={cause.rules} />{" "}
+              {cause.place !== null && cause.place !== store.place.value && (
+                <button class="rule" onClick={() => store.go(cause.place!)}>go there</button>
               )}
+              {cause.details.length > 0 && <ul>{cause.details.map((line) => <li key={line}>{line}</li>)}</ul>}
             </li>
           ))}
         </ol>
@@ -195,6 +197,10 @@ function RecordAtCursor({ store, of }: { store: Store; of: EventTime }) {
       </p>
     </section>
   );
+}
+
+function Rules({ rules }: { rules: string[] }) {
+  return <span class="faint">{rules.length ? `rule${rules.length > 1 ? "s" : ""} ${rules.join(", ")}` : ""}</span>;
 }
 
 function LateRows({ store, of, keyNumber }: { store: Store; of: EventTime; keyNumber: number | null }) {
@@ -248,8 +254,10 @@ function LateRows({ store, of, keyNumber }: { store: Store; of: EventTime; keyNu
 
 /** Moves the cursor to a late record, and shows it beside the watermark that made it late. */
 function goToLate(store: Store, of: EventTime, number: number): void {
-  const { place, since } = store.model.lateRecords.explain(of, number);
-  const from = Math.min(since, of.points.places[number]!);
+  const place = of.points.latePlaces[number]!;
+  const causes = store.model.lateCauses.at(place)?.causes ?? [];
+  const ofTask = causes.flatMap((cause) => (cause.task === of.subject.task && cause.place !== null ? [cause.place] : []));
+  const from = Math.min(of.points.places[number]!, ...ofTask);
   const [first, last] = [store.valueOf(store.within(from)), store.valueOf(place)];
   const room = Math.max(1, (last - first) / ROOM);
   store.select({ task: of.subject.task, operator: of.subject.operator, key: of.points.keys[number]! });

@@ -3,10 +3,9 @@
 import { BOUND } from "../decode";
 import type { EventTime, Line } from "../model/event_time";
 import { countUpTo } from "../model/facts";
-import { atTime } from "../model/lateness";
 import { isGapBetween, Timing, type Marks } from "../model/points";
 import type { WindowBox } from "../model/windows";
-import { utc } from "../model/text";
+import { atTime, utc } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import type { Drawing } from "../ui/canvas";
@@ -271,7 +270,7 @@ function drawZero({ context, axis, colours }: Drawing, events: EventAxis): void 
   context.stroke();
 }
 
-function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
+function drawPoints({ drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
   const { context, axis, colours } = drawing;
   const { points } = of;
   const late: number[] = [];
@@ -304,7 +303,7 @@ function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: U
     }
     drawMark(drawing, Timing.LATE, x, y);
     if (late.length > MOST_LATE_LABELS) continue;
-    const text = store.model.lateRecords.title(of, number);
+    const text = `${atTime(points.timestamps[number]!)} is late: watermark ${atTime(points.watermarks[number]!)}`;
     const isLeft = x + context.measureText(text).width + 12 > axis.right;
     halo(drawing, text, isLeft ? x - 9 : x + 9, y, colours.late, isLeft ? "right" : "left");
   }

@@ -3,8 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { timerText, type Cell, type KeyState, type StateSubject, type TimerBar } from "../model/key_state";
 import { countUpTo } from "../model/facts";
-import { atTime } from "../model/lateness";
-import { commas, count, moment } from "../model/text";
+import { atTime, commas, count, moment } from "../model/text";
 import type { WindowBox } from "../model/windows";
 import type { Store } from "../store";
 import { KeyChoice } from "../ui/key_choice";

@@ -21,6 +21,7 @@ from flowsim.why.answer import WhyAnswer
 from flowsim.why.questions import QUESTIONS, Asked, answer
 from flowsim.why.records import Record, Records
 from flowsim.why.run_facts import RunFacts
+from tests.support.truth.disturbed_recordings import recording_of
 from tests.support.truth.no_results_sentences import NO_RESULTS
 from tests.support.truth.order_sentences import ORDER
 from tests.support.truth.recorded_run import RecordedRun, moments
@@ -34,14 +35,15 @@ MOMENT = MACROS["M"]
 IS_DEEP = os.environ.get("FLOWSIM_HYPOTHESIS_PROFILE") == "deep"
 SEEDS = range(len(SHAPES))
 MOMENTS, PAIRS = 4, 6
-DEEP_JOBS, DEEP_MOMENTS = 240, 10
+DISTURBED = (107, 131, 154)
+DEEP_JOBS, DEEP_DISTURBED, DEEP_MOMENTS = 240, 60, 8
 UNTIL_NS = 1_000_000_000
 """A call that is never answered beside periodic checkpoints never ends a job."""
-Told = Iterator[tuple[int, WhyAnswer]]
+Answered = Iterator[tuple[int, WhyAnswer]]
 """Answers, and the times about which they are."""
 
 
-def waits(facts: RunFacts, run: RecordedRun, count: int) -> Told:
+def waits(facts: RunFacts, run: RecordedRun, count: int) -> Answered:
     """Each task, at several times, and without a moment."""
     for task in run.tasks:
         for now in (None, *moments(run, count)):
@@ -55,7 +57,7 @@ def middle_of(found: WhyAnswer) -> int | None:
     return None if wait is None else (moment_of(wait[1]) + moment_of(wait[2])) // 2
 
 
-def missing_rows(facts: RunFacts, run: RecordedRun, count: int) -> Told:
+def missing_rows(facts: RunFacts, run: RecordedRun, count: int) -> Answered:
     """Each sink, unless its rows wait for event time: that is tested where event time is."""
     if any(operator.kind == "window" for operator in run.operators):
         return
@@ -67,7 +69,7 @@ def missing_rows(facts: RunFacts, run: RecordedRun, count: int) -> Told:
                     yield now, found
 
 
-def orders(facts: RunFacts, run: RecordedRun, seed: int, pairs: int) -> Told:
+def orders(facts: RunFacts, run: RecordedRun, seed: int, pairs: int) -> Answered:
     """Pairs of records whose values occur once: causes name a record by its value."""
     records = Records(facts).some(400)
     values = Counter(record.value for record in records)
@@ -83,18 +85,37 @@ def check(seed: int, sentences: Sentences, count: int, pairs: int, folder: Path)
     flowsim.run_scenario(scenario_of(seed), out=folder, until_ns=UNTIL_NS)
     recording = flowsim.open_recording(folder)
     facts, run = RunFacts(recording), RecordedRun(recording)
-    for told in (waits(facts, run, count), missing_rows(facts, run, count), orders(facts, run, seed, pairs)):
-        for now, found in told:
-            try:
-                sentences.check_answer(run, now, found)
-            except AssertionError as error:
-                error.add_note(f"seed {seed} at {facts.moment(now)}: {found.statement.text}")
-                raise
+    for answered in (waits(facts, run, count), missing_rows(facts, run, count), orders(facts, run, seed, pairs)):
+        check_all(seed, facts, run, sentences, answered)
+
+
+def check_disturbed(seed: int, sentences: Sentences, count: int, folder: Path) -> bool:
+    """Asks what the tasks of a job with failures wait for; False if two tasks have one name."""
+    recording = recording_of(seed, folder)
+    facts, run = RunFacts(recording), RecordedRun(recording)
+    is_named = len(run.task_ids) == len(run.tasks)
+    if is_named:
+        check_all(seed, facts, run, sentences, waits(facts, run, count))
+    return is_named
+
+
+def check_all(seed: int, facts: RunFacts, run: RecordedRun, sentences: Sentences, answered: Answered) -> None:
+    for now, found in answered:
+        try:
+            sentences.check_answer(run, now, found)
+        except AssertionError as error:
+            error.add_note(f"seed {seed} at {facts.moment(now)}: {found.statement.text}")
+            raise
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_sentence_agrees_with_the_rest_of_the_recording(seed: int, tmp_path: Path) -> None:
     check(seed, Sentences((*WAITING, *NO_RESULTS, *ORDER)), MOMENTS, PAIRS, tmp_path)
+
+
+@pytest.mark.parametrize("seed", DISTURBED)
+def test_waits_of_restarted_attempts_are_told_apart(seed: int, tmp_path: Path) -> None:
+    assert check_disturbed(seed, Sentences(WAITING), MOMENTS, tmp_path)
 
 
 @pytest.mark.parametrize("level", ["full", "elements"])
@@ -120,5 +141,7 @@ if IS_DEEP:
         first, sentences = SystemRandom().randrange(10**6) * len(SHAPES), Sentences((*WAITING, *NO_RESULTS, *ORDER))
         for seed in range(first, first + DEEP_JOBS):
             check(seed, sentences, DEEP_MOMENTS, 4 * PAIRS, tmp_path / str(seed))
+        for seed in range(first, first + DEEP_DISTURBED):
+            check_disturbed(seed, sentences, DEEP_MOMENTS, tmp_path / f"disturbed {seed}")
         print("".join(f"\n{count:9,} {name}" for name, count in sentences.seen.items()))
         assert [name for name, count in sentences.seen.items() if not count] == []

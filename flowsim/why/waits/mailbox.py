@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import ActionPhase, TimeDomain, TimerAction, WaitKind
+from flowsim.facts.kinds import ActionPhase, MailAction, TimeDomain, TimerAction
 from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 from flowsim.why.waits.task_state import Doing, TaskState, open_frames, waiting_mails
-
-_HIGHEST: Final = 2**31
-"""Above the priority of each mail (rule 3.8)."""
 
 
 def held_up_causes(facts: RunFacts, state: TaskState) -> list[Cause]:
@@ -24,7 +20,7 @@ def held_up_causes(facts: RunFacts, state: TaskState) -> list[Cause]:
     actions = [frame for frame in frames if frame["phase"] == ActionPhase.BEGIN]
     if not actions or state.doing not in (Doing.HARD, Doing.YIELD, Doing.LOCK, Doing.BUSY):
         return []
-    return [*_firing_timers(facts, state, actions), *_mails(facts, state, frames, actions[0])]
+    return [*_firing_timers(facts, state, actions), *_mails(facts, state, actions[0])]
 
 
 def _firing_timers(facts: RunFacts, state: TaskState, actions: Sequence[Row]) -> list[Cause]:
@@ -68,12 +64,13 @@ def _outside(timers: Rows, actions: Rows) -> Rows:
     return timers.where(depth[np.searchsorted(actions["seq"], timers["seq"])] == 0)
 
 
-def _mails(facts: RunFacts, state: TaskState, frames: Sequence[Row], action: Row) -> list[Cause]:
-    yields = [
-        frame["priority"] for frame in frames if frame["phase"] == ActionPhase.WAIT and frame["kind"] == WaitKind.YIELD
-    ]
-    # A mail of at least the priority of a yield runs inside the action.
-    mails = [row for row in waiting_mails(facts, state.task) if row["priority"] < min(yields, default=_HIGHEST)]
+def _mails(facts: RunFacts, state: TaskState, action: Row) -> list[Cause]:
+    # A yield runs mails inside the action, also one that begins later: at the end of the input every operator yields.
+    later = facts.whole.rows("actions", state.task).after(action["seq"])
+    end = later.equal(phase=ActionPhase.END, action=action["action"]).first()
+    ran = facts.whole.rows("mails", state.task).equal(action=MailAction.RUN)
+    inside = set((ran if end is None else ran.before(end["seq"]))["mail"].tolist())
+    mails = [row for row in waiting_mails(facts, state.task) if row["mail"] not in inside]
     now_ns = facts.until_ns or facts.end_ns
     snapshots = facts.whole.rows("snapshots", state.task).equal(operator=0, inside=0)
     snapshots = snapshots.where((snapshots["requested_ns"] <= now_ns) & (snapshots["time_ns"] > now_ns))

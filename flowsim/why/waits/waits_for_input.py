@@ -176,9 +176,6 @@ def _no_sender_has_sent(
     )
     place = None if state.since is None else place_of(state.since)
     name = facts.task(state.task)
-    if len(ended) == len(flows):
-        text = f"All channels of {name} have ended."
-        return [Cause(text, ("7.6", "7.13"), place, lines)], None
     where = " on the channels without a barrier" if is_aligning else ""
     causes = [Cause(f"{name} has read everything that was sent to it{where}.", ("3.12", "7.19"), place, lines)]
     if ended:

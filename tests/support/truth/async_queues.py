@@ -63,11 +63,22 @@ def next_to_leave(claim: Claim) -> bool:
         is_entry = bool(queue) and (
             left[0].entry == claim.number("e") if left else any(one[0].entry == claim.number("e") for one in queue)
         )
-        if is_entry and ('"ordered"' in operator.params.split('"mode": ')[1][:12]) is (
-            claim["order"] == "order of the records: only the first element can make a place"
+        if (
+            is_entry
+            and ('"ordered"' in operator.params.split('"mode": ')[1][:12])
+            is (claim["order"] == "order of the records: only the first element can make a place")
+            and is_entry_so(run, task, operator.operator, claim)
         ):
-            return entry_is_so(run, task, operator.operator, claim)
+            return True
     return False
+
+
+def is_entry_so(run: RecordedRun, task: int, operator: int, claim: Claim) -> bool:
+    """The same for one of several subtasks."""
+    try:
+        return entry_is_so(run, task, operator, claim)
+    except AssertionError:
+        return False
 
 
 def entry_is_so(run: RecordedRun, task: int, operator: int, claim: Claim) -> bool:
@@ -81,8 +92,10 @@ def entry_is_so(run: RecordedRun, task: int, operator: int, claim: Claim) -> boo
         return steps[0].kind == ElementKind.WATERMARK
     calls = [row for row in steps if row.action == AsyncAction.INVOKE]
     if claim["done"]:
-        return done[-1].time_ns == claim.moment("done") and (done[-1].action == AsyncAction.FAIL) is (
-            claim["how"] == "failed at"
+        return (
+            bool(done)
+            and done[-1].time_ns == claim.moment("done")
+            and (done[-1].action == AsyncAction.FAIL) is (claim["how"] == "failed at")
         )
     if claim["asked"]:
         return not calls
@@ -111,11 +124,8 @@ def entry_line(claim: Claim) -> bool:
                 continue
             if not any(steps[0].entry == claim.number("e") for steps in run.queue(task, operator.operator, claim.now)):
                 continue
-            try:
-                if entry_is_so(run, task, operator.operator, claim):
-                    return True
-            except AssertionError:
-                continue
+            if is_entry_so(run, task, operator.operator, claim):
+                return True
     return False
 
 

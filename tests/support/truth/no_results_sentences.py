@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, RestartAction, TimerAction
-from tests.support.truth.async_queues import ENTRY, entry_is_so
+from tests.support.truth.async_queues import ENTRY, is_entry_so
 from tests.support.truth.recorded_run import Row
 from tests.support.truth.task_states import DOING, is_state
 from tests.support.why_truth import Claim, Pattern, moment_of
@@ -88,8 +88,9 @@ def in_queue(claim: Claim) -> bool:
             if not claim["op"].startswith(operator.name) and not claim["op"].startswith(run.names.short_task(task)):
                 continue
             queue = run.queue(task, operator.operator, claim.now)
-            if len(queue) == claim.number("n") and queue[0][0].entry == claim.number("e"):
-                return entry_is_so(run, task, operator.operator, claim)
+            is_first = len(queue) == claim.number("n") and queue[0][0].entry == claim.number("e")
+            if is_first and is_entry_so(run, task, operator.operator, claim):
+                return True
     return False
 
 

@@ -41,7 +41,9 @@ def barrier_of_channel(claim: Claim) -> bool:
 def unread(claim: Claim) -> list[Row]:
     """The channels of a sender with so many elements that were not read."""
     run = claim.run
-    return [one for one in run.sent_by(claim.task("s")) if run.unread(one, claim.now) == claim.number("n")]
+    receivers = [claim.task("x")] if "x" in claim.found.re.groupindex else list(run.tasks)
+    channels = [one for one in run.sent_by(claim.task("s")) if one.target_task in receivers]
+    return [one for one in channels if run.unread(one, claim.now) == claim.number("n")]
 
 
 def arriving(claim: Claim) -> bool:
@@ -67,6 +69,17 @@ def not_selected(claim: Claim) -> bool:
 
 def state_of_receiver(claim: Claim) -> bool:
     return is_state(claim.run, claim.task("x"), claim.now, claim["doing"]) and bool(unread(claim))
+
+
+def ended_sender(claim: Claim) -> bool:
+    """Nothing of it is read any more (rule 4.26)."""
+    run = claim.run
+    is_over = is_state(run, claim.task("y"), claim.now, claim["doing"]) and claim["y"] == claim["s"]
+    return is_over and not any(
+        run.after("received", one.target_task, claim.now, channel=one.channel)
+        and run.attempt(one.source_task, claim.now) == 0
+        for one in unread(claim)
+    )
 
 
 def unread_behind_barrier(claim: Claim) -> bool:
@@ -139,10 +152,6 @@ def some_ended(claim: Claim) -> bool:
     )
 
 
-def all_ended(claim: Claim) -> bool:
-    return all(claim.run.has_ended(channel, claim.now) for channel in claim.run.received_by(claim.task()))
-
-
 def wire_or_state(claim: Claim) -> bool:
     return bool(unread(claim))
 
@@ -169,7 +178,6 @@ INPUTS: Sequence[Pattern] = (
         r"the others\.",
         some_ended,
     ),
-    Pattern("all channels ended", r"All channels of {t:T} have ended\.", all_ended),
     arrival(
         "behind a barrier",
         r"(?P<where>.+): the barrier of checkpoint {c:N}, which .+ read at {m:M}, blocks the channel until the alignment ends\.",
@@ -181,8 +189,8 @@ INPUTS: Sequence[Pattern] = (
     arrival("receiver has not read on", r"(?P<where>.+), and {x:T} has not read on\.", arriving),
     arrival(
         "sender ended early",
-        rf"(?P<where>.+), and {{x:T}} (?P<doing>{DOING}): a task that ends early releases its partitions\.",
-        state_of_receiver,
+        rf"(?P<where>.+), and {{y:T}} (?P<doing>{DOING}): a task that ends early releases its partitions\.",
+        ended_sender,
     ),
     arrival("receiver works", rf"(?P<where>in buffers .+), and {{x:T}} (?P<doing>{DOING})\.", state_of_receiver),
     arrival("on the wire", r"(?P<where>.*on the wire.*) to {x:T}\.", arriving),
@@ -194,7 +202,7 @@ INPUTS: Sequence[Pattern] = (
         r"event, or at the end of the data\.(?: The buffer is sent at {m:M}\.)?",
         unflushed,
     ),
-    arrival("reader has not read on", r"(?P<where>.+): {x:T} has not read on\.", wire_or_state),
+    arrival("reader has not read on", r"(?P<where>.+?): {x:T} has not read on\.", wire_or_state),
     Pattern(
         "aligns",
         r"{t:T} aligns checkpoint {c:N} since {m:M}: it has blocked {n:N} channels? on which the barrier came, "

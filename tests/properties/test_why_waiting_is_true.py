@@ -114,7 +114,7 @@ def test_each_sentence_agrees_with_the_rest_of_the_recording(seed: int, tmp_path
 
 
 @pytest.mark.parametrize("seed", DISTURBED)
-def test_waits_of_restarted_attempts_are_told_apart(seed: int, tmp_path: Path) -> None:
+def test_waits_of_restarted_attempts_are_named_apart(seed: int, tmp_path: Path) -> None:
     assert check_disturbed(seed, Sentences(WAITING), MOMENTS, tmp_path)
 
 

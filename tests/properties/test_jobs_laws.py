@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.faults.catalogue import FAULT_KINDS, Fault, FaultKind
+from flowsim.graph.stream_graph import StreamGraph
 from flowsim.testing import (
     Schedule,
     assert_laws,
@@ -17,6 +18,7 @@ from flowsim.testing import (
     scripted_sources,
 )
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
+from tests.support.jobs.fault_matrix import fault_job
 from tests.support.jobs.fixed_jobs import (
     asks_twice,
     becomes_idle,
@@ -28,6 +30,7 @@ from tests.support.jobs.fixed_jobs import (
     windows,
     word_count,
 )
+from tests.support.jobs.restarted_job import skewed_job
 
 pytestmark = pytest.mark.property
 
@@ -103,6 +106,8 @@ SLOW = ScriptedSource(
 )
 """More than a buffer at a time, and pauses in which the rest of it is flushed."""
 
+NEEDS_CHECKPOINTS = ("resume_not_woken",)
+NEEDS_OTHER_OPERATORS = ("processing_time_timer_lost", "forward_over_several_channels")
 NEEDS_PAUSES = ("backlog_before_flush", "notification_late")
 NEEDS_A_STRATEGY = ("watermark_too_high", "idle_but_speaking", "never_active_again")
 NEEDS_OTHER_WINDOWS = ("session_loses_rows", "purge_forgotten", "timer_under_wrong_key", "cleanup_left_at_merge")
@@ -114,7 +119,11 @@ BROKEN = [kind for kind in FAULT_KINDS.values() if kind.law is not None and kind
 def test_fault_makes_the_law_properties_fail(kind: FaultKind) -> None:
     """The same job and the same judge: with a machine broken, the law that must notice does."""
 
-    def job() -> StreamExecutionEnvironment:
+    def job() -> StreamExecutionEnvironment | StreamGraph:
+        if kind.name in NEEDS_CHECKPOINTS:
+            return skewed_job()
+        if kind.name in NEEDS_OTHER_OPERATORS:
+            return fault_job()
         if kind.name in NEEDS_A_STRATEGY:
             return becomes_idle({"parallelism": 2})
         if kind.name.startswith("async_"):

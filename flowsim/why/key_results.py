@@ -12,6 +12,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause, WhyAnswer
+from flowsim.why.key_calls import why_calls
 from flowsim.why.key_state import state_causes
 from flowsim.why.no_results import OperatorAt, results_missing
 from flowsim.why.restarts import attempt_text
@@ -59,6 +60,9 @@ def why_key(
             if found is not None and found[1]:
                 return found[0]
             nearest = nearest or found
+    calls = why_calls(facts, name, upstream_vertices(facts, operators), tasks)
+    if calls is not None and (calls[1] or nearest is None):
+        return calls[0]
     return nearest[0] if nearest is not None else None
 
 
@@ -150,6 +154,8 @@ def _without_timers(facts: RunFacts, name: str, task: int, head: Operator, recor
     text = f"{count} of key {name} arrived at {at}{attempt_text(facts, task)}"
     if head.kind in _REDUCES:
         return Cause(f"{text}. It has no timers: it emits a result for each record.", ("13.4",), place)
+    if "process" not in head.kind:
+        return Cause(f"{text}.", ("1.18",), place)
     if facts.is_full:
         return Cause(f"{text}, and none of them registered a timer.", ("9.1",), place)
     return Cause(f"{text}. Timers and state need a recording of level full.", (), place)

@@ -15,6 +15,7 @@ from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
 from flowsim.why.event_time.panes import Pane, panes_of, pending, window_operators
+from flowsim.why.key_calls import why_calls
 from flowsim.why.key_results import never_arrived, upstream_vertices, why_key
 from flowsim.why.late import why_late
 from flowsim.why.no_results import OperatorAt, missing_key, output_text, results_missing, rows_out
@@ -66,9 +67,16 @@ def _operator(facts: RunFacts, operators: Sequence[OperatorAt], tasks: frozenset
 
 
 def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyAnswer:
-    keys = keys_of(facts, about.key)
     operators = [one.operator for one in about.operators]
     vertices = set(upstream_vertices(facts, operators))
+    try:
+        keys = keys_of(facts, about.key)
+    except BadInput:
+        # Records of a stream without keys may have it in a field.
+        calls = why_calls(facts, about.key, sorted(vertices, reverse=True), tasks)
+        if calls is None:
+            raise
+        return calls[0]
     found: list[Pane] = []
     everything: list[Pane] = []
     for task, operator, plan in window_operators(facts, tasks):

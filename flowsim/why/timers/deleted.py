@@ -38,7 +38,8 @@ def why_deleted(facts: RunFacts, words: Sequence[str], tasks: frozenset[int] | N
                 return found
     chosen = (of_functions or deleted)[:1]
     if not chosen:
-        return why_timer(facts, words, tasks)
+        there = [] if about.timestamp is not None else _windows_there(facts, about, tasks)
+        return _still_there(facts, there[0]) if there else why_timer(facts, words, tasks)
     life = chosen[0]
     of_key = lives_of(facts, life.task, life.operator, frozenset({life.key}))
     of_window = deleted_cause(facts, life)
@@ -47,7 +48,7 @@ def why_deleted(facts: RunFacts, words: Sequence[str], tasks: frozenset[int] | N
 
 
 def _window(facts: RunFacts, about: About, task: int, operator: Operator) -> WhyAnswer | None:
-    """The first window that matches and is gone; of a window that is asked for and is not, why it is still there."""
+    """The first window that matches and is gone."""
     plan = window_plan(operator)
     if plan is None:
         return None
@@ -57,17 +58,25 @@ def _window(facts: RunFacts, about: About, task: int, operator: Operator) -> Why
         window = merge["window_start"], merge["window_end"]
         if about.window in (None, window) and (keys is None or merge["key"] in keys):
             return WhyAnswer(*_merged(facts, operator, merge))
-    panes = [
+    panes = _panes(facts, about, task, operator)
+    cleaned = (found for found in (_cleaned(facts, pane) for pane in panes) if found is not None)
+    return next(cleaned, None) if facts.is_full else None
+
+
+def _panes(facts: RunFacts, about: About, task: int, operator: Operator) -> list[Pane]:
+    """The windows with records that a question is about."""
+    plan, keys = window_plan(operator), keys_of(facts, about.key)
+    return [
         pane
-        for pane in panes_of(facts, task, operator, plan)
+        for pane in (() if plan is None else panes_of(facts, task, operator, plan))
         if pane.intakes and about.window in (None, pane.window) and (keys is None or pane.key in keys)
     ]
-    cleaned = (
-        [found for found in (_cleaned(facts, pane) for pane in panes) if found is not None] if facts.is_full else []
-    )
-    if cleaned or not facts.is_full:
-        return cleaned[0] if cleaned else None
-    return _still_there(facts, panes[0]) if panes and about.window is not None else None
+
+
+def _windows_there(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[Pane]:
+    """The windows that a question is about and that are not deleted; empty if the level does not show that."""
+    found = window_tasks(facts, about, tasks) if facts.is_full else []
+    return [pane for task, operator in found for pane in _panes(facts, about, task, operator)]
 
 
 def _merged(facts: RunFacts, operator: Operator, merge: Row) -> tuple[Cause, tuple[Cause, ...]]:

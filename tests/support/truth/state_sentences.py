@@ -214,7 +214,7 @@ STATE: Final = (
         "records and results",
         r"{n:N} records? of key (?P<key>\S+) arrived at {t:T}(?: in attempt \d+ \(of 0 to \d+\))?(?:\. "
         r"It has no timers: it "
-        r"emits a result for each record|, and none of them registered a timer)\.",
+        r"emits a result for each record|, and none of them registered a timer|)\.",
         arrived,
     ),
     Pattern(

@@ -76,6 +76,15 @@ def test_count_fires_a_global_window_that_is_never_cleaned_up(ask: Ask) -> None:
     )
 
 
+def test_global_window_is_never_deleted(ask: Ask) -> None:
+    answer = ask(GLOBAL, "deleted")
+
+    assert answer.statement.text == 'The global window of key "all" has not been deleted at counts (1/1).'
+    assert [cause.text for cause in answer.causes] == [
+        "It is never cleaned up: its cleanup time is MAX, for which there is no timer."
+    ]
+
+
 def test_what_has_not_fired_is_answered_as_no_output(ask: Ask) -> None:
     fired = ask("11a_silent_partition", "fired", "[0, 500)", "a", at_ms=5000)
 

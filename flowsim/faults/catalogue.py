@@ -211,6 +211,18 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "idle",
         ),
         FaultKind(
+            "idle_under_back_pressure",
+            Component.TASK,
+            "idle timeouts also run while the task waits for output",
+            "idle",
+        ),
+        FaultKind(
+            "idle_clock_stuck",
+            Component.TASK,
+            "idle timeouts do not go on after the task has waited for output",
+            "idle",
+        ),
+        FaultKind(
             "never_active_again", Component.WRITER, "an output that became idle never becomes active again", "idle"
         ),
         FaultKind(

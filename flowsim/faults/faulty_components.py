@@ -48,8 +48,10 @@ from flowsim.faults.tasks import (
     ReversingMailbox,
     StoppedSourceThread,
     StoppingInput,
+    StuckClocksChain,
     TaskStop,
     UnbatchedMailbox,
+    UnpausedClocksChain,
 )
 from flowsim.faults.watermarks import MaximumWatermarkValve
 from flowsim.graph.edge_expansion import Subtask
@@ -104,6 +106,8 @@ _CHANNELS: Final[dict[str, Callable[..., RemoteInputChannel]]] = {
 _CHAINS: Final[dict[str, type[OperatorChain]]] = {
     "finish_before_end_input": EarlyFinishingChain,
     "close_twice": DoubleClosingChain,
+    "idle_under_back_pressure": UnpausedClocksChain,
+    "idle_clock_stuck": StuckClocksChain,
 }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from flowsim.facts.kinds import LifeEvent, WaitKind
 from flowsim.facts.tracer import TaskTrace
+from flowsim.faults.watermarks import StuckClock
 from flowsim.legacy.locked_stream_task import LockedLoopBatches
 from flowsim.legacy.source_thread import SourceThread
 from flowsim.mailbox.mail import MIN_PRIORITY, Mail
@@ -17,6 +18,7 @@ from flowsim.tasks.batches import Batches
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.watermark.idleness import PausableRelativeClock
 
 
 def _nothing() -> None:
@@ -136,6 +138,26 @@ class ReentrantLockedLoopBatches(LockedLoopBatches):
 
 
 # Operator chains.
+
+
+class UnpausedClocksChain(OperatorChain):
+    """A chain whose idleness clocks do not pause under back pressure (FLINK-35886)."""
+
+    __slots__ = ()
+
+    @property
+    def input_activity_clocks(self) -> list[PausableRelativeClock]:
+        return []
+
+
+class StuckClocksChain(OperatorChain):
+    """A chain whose idleness clocks do not continue when back pressure ends."""
+
+    __slots__ = ()
+
+    @property
+    def input_activity_clocks(self) -> list[PausableRelativeClock]:
+        return [StuckClock(clock) for clock in super().input_activity_clocks]
 
 
 class EarlyFinishingChain(OperatorChain):

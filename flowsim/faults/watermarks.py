@@ -7,6 +7,7 @@ from typing import Final
 
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.watermark.generators import WatermarkGenerator
+from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
 from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
@@ -42,6 +43,25 @@ class ActiveHidingOutput:
     def emit_watermark_status(self, status: WatermarkStatus) -> None:
         if status is WatermarkStatus.IDLE:
             self._output.emit_watermark_status(status)
+
+
+class StuckClock(PausableRelativeClock):
+    """Pauses another clock, and never continues it."""
+
+    __slots__ = ("_clock", "_is_stuck")
+
+    def __init__(self, clock: PausableRelativeClock) -> None:
+        super().__init__(clock.relative_time_ns)
+        self._clock = clock
+        self._is_stuck = False
+
+    def pause(self) -> None:
+        if not self._is_stuck:
+            self._is_stuck = True
+            self._clock.pause()
+
+    def un_pause(self) -> None:
+        """Does nothing."""
 
 
 def early_strategy(strategy: WatermarkStrategy) -> WatermarkStrategy:

@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from flowsim.facts.kinds import Level, LifeEvent
-from flowsim.laws.elements import SentBefore
+from flowsim.facts.kinds import Level
+from flowsim.laws.event_time.idle_clock import ACTIONS
+from flowsim.laws.event_time.idle_timeouts import IdleTimeouts
 from flowsim.laws.event_time.marks import Mark, generated_event_time, sent_event_time, statuses
 from flowsim.laws.event_time.origins import Origins
-from flowsim.laws.event_time.paths import ACTIVE, FREE, IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
+from flowsim.laws.event_time.paths import ACTIVE, FREE, IDLE, STATUS, WATERMARK, EventTimePaths
 from flowsim.laws.event_time.readers import Reader
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
 from flowsim.laws.slices import Slice
-from flowsim.units import NS_PER_MS
 
 ID: Final = "idle"
-_RUNNING: Final = int(LifeEvent.RUNNING)
-_GENERATED: Final = ("seq", "operator", "split", "kind", "timestamp", "time_ns")
-_STRAIGHT: Final = ("map", "filter", "flat_map")
-"""Kinds of operators that emit only while they process a record."""
-_TIMED: Final = ("bounded", "monotonous", "none")
-"""Kinds of strategies that become idle only by their timeout."""
-_OF_SPLITS: Final = frozenset(("splits", "assignment", "files", "split_by", "partitions"))
-"""Parameters of sources whose records come from splits: each split has its own timeout, and may end before it."""
-Moment = tuple[int, int]
-"""A sequence number and ``time_ns``."""
+_GENERATED: Final = ("seq", "operator", "split", "kind", "timestamp")
 
 
 class Channel(NamedTuple):
@@ -35,13 +26,6 @@ class Channel(NamedTuple):
     origin: int
     number: int
     reader: Reader | None
-
-
-class Timeout(NamedTuple):
-    """The timeout of a strategy, and the records that show its activity."""
-
-    nanoseconds: int
-    records: SentBefore
 
 
 class TaskStatuses:
@@ -62,28 +46,7 @@ class TaskStatuses:
         """The status of each channel."""
         self._generated: dict[int, int] = {}
         """The status of each operator."""
-        self._timeouts = self._timeouts_of(graph, task)
-        self._with_splits: set[int] = set()
-        self._started: list[Moment] = []
-
-    def _timeouts_of(self, graph: JobGraph, task: Task) -> dict[int, Timeout]:
-        found: dict[int, Timeout] = {}
-        for operator in graph.operators_of(task.vertex):
-            strategy = strategy_of(operator) or {}
-            idle_ms = strategy.get("idle_ms")
-            if (
-                strategy.get("kind") not in _TIMED
-                or not isinstance(idle_ms, int)
-                or _OF_SPLITS & operator.params.keys()
-            ):
-                continue
-            found_edges = self._paths.edges_of(
-                operator, lambda behind: behind.kind in _STRAIGHT and not behind.input_tag
-            )
-            edges = {edge.edge for edge in found_edges if not edge.side_output}
-            records = SentBefore(graph.sent_by(task.task), edges, "time_ns")
-            found[operator.operator] = Timeout(idle_ms * NS_PER_MS, records)
-        return found
+        self._timeouts = IdleTimeouts(graph, task, found)
 
     def feed(self, facts: Slice) -> None:
         sent, generated = facts.once(sent_event_time), facts.once(generated_event_time)
@@ -93,12 +56,8 @@ class TaskStatuses:
             causes = self._origins.causes(facts)
             for channel in self._channels:
                 self._examine_channel(channel, causes.get(channel.origin, ()), sent.get(channel.number, ()))
-        idle = self._idle_strategies(facts)
-        if self._timeouts:
-            lives = facts.of("lifecycle").tuples(("seq", "time_ns", "event"))
-            self._started += [(seq, time_ns) for seq, time_ns, event in lives if event == _RUNNING]
-            for operator, timeout in self._timeouts.items():
-                self._examine_timeout(operator, timeout, idle.get(operator, ()), facts)
+        self._examine_strategies(facts)
+        self._timeouts.feed(facts)
 
     def _examine_channel(self, channel: Channel, causes: Sequence[Mark], marks: Sequence[Mark]) -> None:
         if channel.reader is not None:
@@ -115,31 +74,18 @@ class TaskStatuses:
             status = value
         self._sent[channel.number] = status
 
-    def _idle_strategies(self, facts: Slice) -> dict[int, list[Moment]]:
-        """Checks operators that became idle and had no splits before."""
-        found: dict[int, list[Moment]] = {}
-        for seq, operator, split, kind, value, time_ns in facts.of("generated_watermark").tuples(_GENERATED):
+    def _examine_strategies(self, facts: Slice) -> None:
+        for seq, operator, split, kind, value in facts.of("generated_watermark").tuples(_GENERATED):
             status = self._generated.get(operator, ACTIVE)
             if split != -1:
-                self._with_splits.add(operator)
-            elif kind == WATERMARK:
+                continue
+            if kind == WATERMARK:
                 if status == IDLE:
                     self._broken("a watermark is sent while idle", seq, operator=operator, timestamp=value)
             else:
                 if value == status:
                     self._broken("a status equals the previous one", seq, operator=operator, status=value)
-                elif value == IDLE and operator not in self._with_splits:
-                    found.setdefault(operator, []).append((seq, time_ns))
                 self._generated[operator] = value
-        return found
-
-    def _examine_timeout(self, operator: int, timeout: Timeout, idle: Sequence[Moment], facts: Slice) -> None:
-        before = timeout.records.before(facts, [seq for seq, _ in idle])
-        for (seq, time_ns), (_, last_record) in zip(idle, before, strict=True):
-            last = max([last_record, *(at for start, at in self._started if start < seq)])
-            if time_ns - last <= timeout.nanoseconds:
-                shown = {"time_ns": time_ns, "last_record_ns": last, "timeout_ns": timeout.nanoseconds}
-                self._broken("idle before the timeout has passed", seq, operator=operator, **shown)
 
     def _broken(self, what: str, seq: int, **shown: int) -> None:
         self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
@@ -148,6 +94,7 @@ class TaskStatuses:
         for channel in self._channels:
             if channel.reader is not None:
                 channel.reader.end(whole)
+        self._timeouts.end()
 
 
 def _has_statuses(facts: Slice) -> bool:
@@ -168,28 +115,53 @@ _COUNTS: Final = """\
   marks. If this origin is free, a STATUS row is a violation when it equals the last one (initially ACTIVE).
 - For the rows of `generated_watermark` with split -1 of one task and operator, a row is a violation when it is
   - a WATERMARK, and the last STATUS is IDLE;
-  - a STATUS that equals the last one (initially ACTIVE);
-  - an IDLE that is too early.
-- *Too early* (rule 8.4): let T be the highest `time_ns` of the earlier RUNNING rows of the task, and of the RECORD rows
-  that the task sent earlier over suitable edges. A suitable edge has only operators of the kinds `map`, `filter` and
-  `flat_map` between the operator and itself, and no side output on the way. IDLE is too early when its `time_ns` is at
-  most T + `idle_ms`. This is checked only if `params.watermarks` has `idle_ms` and the kind `bounded`, `monotonous` or
-  `none`, the operator has no earlier row of a single split, and `params` has none of `splits`, `assignment`, `files`,
-  `split_by` and `partitions`. (Back pressure and alignment only delay IDLE.)
+  - a STATUS that equals the last one (initially ACTIVE).
+- *Timeouts* (rule 8.4): of operators with `idle_ms` in `params.watermarks` and the kind `bounded`, `monotonous` or `none`.
+  A *stream* is the whole operator (split -1) or one of its splits. The whole operator is not judged after the first row of
+  a split, nor if `params` has `splits`, `assignment`, `files`, `split_by` or `partitions` (for a script: if the subtask
+  has `splits`): each split has its own timeout.
+- The *clock* of a stream: `time_ns` minus its pauses. They are the periods from WAIT to RESUME in `actions` of kind BUFFER
+  or with priority -2 (back pressure), if they took some time, and those from a row of `alignment` with `paused` 1 to one
+  with 0, for the split of the stream. There are no pauses at level elements, on the real clock (`time_ns` above 10^18), and
+  in a task with rows of kind LOCK or LOCK_HOLDER; then the next condition compares with T itself.
+- *Too early*: an IDLE of a stream that is not idle. Its last record is at T or later: the highest `time_ns`, and the highest
+  seq, of the earlier RUNNING rows and of the earlier RECORD rows that the task sent over suitable edges. A suitable edge has
+  only operators of the kinds `map`, `filter` and `flat_map` between the operator and itself, and no side output on the way.
+  For a split: instead of the RECORD rows, its last row with fewer `records`, and on the first edge with all records (only
+  `map` between, no BROADCAST) the RECORD row that is as many rows after it as `records` is higher. The first MAIL that
+  begins after T may notice the record, the next periodic call stores the time: not before the second MAIL, and not before
+  the next call after the first one, `auto_watermark_interval_ms` later (of a source: counted from its OPEN row). Without
+  records, the first MAIL may store. IDLE is a violation when the clock is at most `idle_ms` further at it than then, or when
+  there is no such MAIL before it.
+- *Too late*: only where pauses are known, with a first edge with all records, `auto_watermark_interval_ms` above 0 and, for a
+  source, an OPEN row. In every interval I (of an operator that is no source: plus 2 ms) a periodic call is due. A *moment* is
+  a WAIT of kind MAIL outside of all actions that took some time: every call that was due until then has run; or a BEGIN of
+  kind DEFAULT_ACTION: every call that was due before the seventh such BEGIN before it has run. After a record, find the end
+  of its action; the first moment by which the calls of I after it have run; the first one by which those of I after that
+  moment have run; and the first one with I before it more than `idle_ms` later on the clock. 1 if the stream is not idle
+  there, nor was it idle after the record, unless a record, FINISH, CLOSE, STOP_NO_DRAIN, CANCELING, CANCELED or FAILED came
+  before. For the whole operator, records are the RUNNING row and the RECORD rows of that edge, if more than `idle_ms` is
+  between a row and the next one. For a split: each first row with a higher number of `records`; it has no further record
+  until the next RECORD row after the last row of its operator at which the numbers of all splits add up to all RECORD rows.
+  A split may end. So it is judged only if it has a later row in `generated_watermark` or `alignment`, if no DEFAULT_ACTION
+  began in between, or if it alone still holds back the watermark of its operator 4 I later.
 """
 
 LAWS: Final = (
     Law(
         ID,
         "An idle output emits no watermark. A task is idle exactly if all its inputs are idle, or if its "
-        "strategy received no record during its idle timeout.",
-        ("5.8", "8.4", "8.5", "8.16"),
+        "strategy received no record during its idle timeout. The timeout does not run under back pressure, nor while "
+        "alignment pauses the source or the split.",
+        ("5.8", "8.2", "8.4", "8.5", "8.16", "8.23", "8.24"),
         Level.ELEMENTS,
         {
             "sent": ("channel", "kind", "timestamp", "time_ns"),
             "task_watermark": ("input", "kind", "timestamp"),
-            "generated_watermark": ("operator", "split", "kind", "timestamp", "time_ns"),
-            "lifecycle": ("event", "time_ns"),
+            "generated_watermark": ("operator", "split", "kind", "timestamp", "time_ns", "records"),
+            "alignment": ("operator", "split", "paused", "time_ns"),
+            "lifecycle": ("operator", "event", "time_ns"),
+            "actions": ACTIONS,
         },
         _make,
         needs_channels,

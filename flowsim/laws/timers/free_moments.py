@@ -15,13 +15,13 @@ _BEGIN, _END = int(ActionPhase.BEGIN), int(ActionPhase.END)
 _WAIT, _RESUME = int(ActionPhase.WAIT), int(ActionPhase.RESUME)
 _DEFAULT_ACTION: Final = int(ActionKind.DEFAULT_ACTION)
 _MAIL: Final = int(WaitKind.MAIL)
-_BUSY: Final = 8
+BUSY: Final = 8
 """The mail of a timer has run when so many default actions began after it was due.
 
 A mail waits for the rest of a batch of mails and for two default actions at most. The mail of a deleted timer may be
 before it.
 """
-_REAL_TIME_NS: Final = 10**18
+REAL_TIME_NS: Final = 10**18
 """Times of the real clock, nanoseconds since 1970, are above this; those of virtual runs are below."""
 
 QUIESCED: Final = frozenset((LifeEvent.FINISH, LifeEvent.CLOSE))
@@ -71,14 +71,14 @@ class FreeMoments:
         """Number of open actions."""
         self._waiting_ns = 0
         """When the last wait of the loop began."""
-        self._begun: Ints = np.full((2, _BUSY - 1), NO_TIMESTAMP)
+        self._begun: Ints = np.full((2, BUSY - 1), NO_TIMESTAMP)
         """Sequence numbers and times of the last default actions."""
 
     def feed(self, facts: Slice) -> None:
         """Begins the next slice."""
         rows = facts.of("actions")
         seqs, times, phases, kinds = (rows.column(name).astype(np.int64) for name in ("seq", *ACTIONS))
-        if len(times) and times[-1] > _REAL_TIME_NS:  # On the real clock, events may come late.
+        if len(times) and times[-1] > REAL_TIME_NS:  # On the real clock, events may come late.
             seqs = times = phases = kinds = seqs[:0]
         depth = self._depth + np.cumsum((phases == _BEGIN).astype(np.int64) - (phases == _END))
         self._depth = int(depth[-1]) if len(depth) else self._depth
@@ -90,5 +90,5 @@ class FreeMoments:
         self.waited.begin(ends, ends, times[of_loop][passed])
         begins = (phases == _BEGIN) & (kinds == _DEFAULT_ACTION)
         begun = np.hstack((self._begun, np.vstack((seqs[begins], times[begins]))))
-        self._begun = begun[:, begun.shape[1] - _BUSY + 1 :]
+        self._begun = begun[:, begun.shape[1] - BUSY + 1 :]
         self.worked.begin(seqs[begins], *begun[:, : np.count_nonzero(begins)])

@@ -88,6 +88,8 @@ CASES = (
     _case("timer_lost", "alarms", "timers"),
     _case("watermark_too_high", "Source: ticks", "task-watermark"),
     _case("idle_but_speaking", "Source: ticks", "idle"),
+    _case("idle_under_back_pressure", "Source: bursts", "idle"),
+    _case("idle_clock_stuck", "Source: bursts", "idle"),
     _case(
         "never_active_again", "Source: ticks", "idle", "task-watermark",
         why="an output that is idle drops the watermarks that its strategy makes",
@@ -214,6 +216,11 @@ def ticks() -> list[Entry]:
     return [*before, sleep(4 * FLUSHED_MS), record(("t", 4), 500), sleep(FLUSHED_MS)]
 
 
+def bursts() -> list[Entry]:
+    """More big records than the buffers can hold, for a slow reader, and then none for a long time."""
+    return [*(record(("b" * 30_000, number), 10 * number) for number in range(40)), sleep(60_000)]
+
+
 def questions() -> list[Entry]:
     """Questions with how long the first and the second call over each take, in ms: some overtake others, one needs a second
     attempt and one is never answered in time; the last one of all is slow, and the others wait for it."""
@@ -303,6 +310,8 @@ def fault_job() -> StreamGraph:
     strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))
     ticking = env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance()
     ticking.sink_to(CollectSink()).set_parallelism(2).name("tick sink")
+    bursting = env.from_source(ScriptedSource(bursts()), strategy, "bursts").rebalance()
+    bursting.map(lambda pair: pair[1]).name("slow").cost(1_000_000_000).sink_to(CollectSink()).name("slow sink")
     asked_and_answered(env).rebalance().sink_to(CollectSink()).name("answer sink")
     in_intervals, in_windows = joined(env)
     in_intervals.sink_to(CollectSink()).name("pair sink")

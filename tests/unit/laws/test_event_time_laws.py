@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, WaitKind
 from flowsim.laws.law import Verdict
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.facts.event_time_history import ACTIVE, IDLE, RECORD, STATUS, WATERMARK, History
@@ -219,3 +219,170 @@ def test_task_behind_source_ended_while_idle_needs_no_max_watermark() -> None:
 
     assert ending(7) == []
     assert ending(7, MAX_WATERMARK) == ["EndOfData with drain, but no MAX_WATERMARK before it"] * 2
+
+
+# Law idle: back pressure and alignment stop the clock of a timeout (rule 8.4).
+
+EARLY, LATE = ["idle before the timeout has passed"], ["not idle although the timeout has passed"]
+CALLED: dict[str, object] = {"watermarks": {"kind": "none", "idle_ms": 10, "auto_watermark_interval_ms": 2}}
+OPENED_NS = 100 * MS
+FULL = -2
+"""The priority of a wait for output."""
+
+
+class Quiet:
+    """A source that reads one record at 101 ms; its periodic calls come every 2 ms."""
+
+    def __init__(self, kind: str = "source") -> None:
+        inputs = 0 if kind == "source" else 1
+        self.history = History(inputs=inputs, chain=((kind, CALLED), ("map", {})))
+        self.history.lives(LifeEvent.OPEN, 0, at_ns=OPENED_NS).lives(LifeEvent.RUNNING, at_ns=OPENED_NS)
+        self.history.acts(ActionPhase.BEGIN, ActionKind.DEFAULT_ACTION, 101 * MS).sends(RECORD, 9, 0, at_ns=101 * MS)
+        self.history.acts(ActionPhase.END, ActionKind.DEFAULT_ACTION, 101 * MS)
+        self.now_ms = 101
+
+    def call(
+        self, at_ms: int, priority: int = -1, split: int = -1, status: int | None = None, records: int = 1
+    ) -> Quiet:
+        """The loop waits, then a periodic call runs, and may declare a status."""
+        history = self.history
+        for phase, time_ns in ((ActionPhase.WAIT, self.now_ms * MS), (ActionPhase.RESUME, at_ms * MS)):
+            history._add("actions", time_ns, phase, WaitKind.MAIL, 0, priority, 0)
+        history.acts(ActionPhase.BEGIN, ActionKind.MAIL, at_ms * MS)
+        if status is not None:
+            history.makes(STATUS, status, records, 9, split=split, at_ns=at_ms * MS)
+        history.acts(ActionPhase.END, ActionKind.MAIL, at_ms * MS)
+        self.now_ms = at_ms
+        return self
+
+    def calls(self, *at_ms: int, priority: int = -1) -> Quiet:
+        for each in at_ms:
+            self.call(each, priority)
+        return self
+
+    def align(self, split: int, paused: int) -> Quiet:
+        self.history._add("alignment", 0, self.now_ms * MS, split, paused, 5, 9)
+        return self
+
+    def broken(self, whole: bool = False) -> list[object]:
+        return [what for what in self.history.broken("idle", whole) if what in (*EARLY, *LATE)]
+
+
+def test_source_is_idle_at_first_call_more_than_timeout_after_second_call() -> None:
+    """The call at 102 ms notices the record, that at 104 ms stores the time."""
+    quiet = Quiet().calls(102, 104, 106, 108, 110, 112)
+    assert quiet.call(114, status=IDLE).broken() == EARLY
+    assert Quiet().calls(102, 104, 106, 108, 110, 112, 114).call(116, status=IDLE).broken() == []
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_other_mails_are_no_periodic_calls(missing: bool) -> None:
+    """Three mails at once: the time is stored by the next call that is due, 2 ms later."""
+    quiet = Quiet().calls(102, 102, 102) if not missing else Quiet()
+    assert quiet.calls(103).call(113, status=IDLE).broken() == EARLY
+
+
+@pytest.mark.parametrize(("priority", "broken"), [(-1, []), (FULL, EARLY)])
+def test_wait_for_output_stops_clock(priority: int, broken: list[str]) -> None:
+    """FLINK-35886."""
+    quiet = Quiet().calls(102, 104).calls(110, 112, priority=priority).call(116, status=IDLE)
+    assert quiet.broken() == broken
+    later = Quiet().calls(102, 104).calls(110, 112, priority=priority).calls(*range(114, 124, 2))
+    assert later.call(124, status=IDLE).broken() == []
+    later = Quiet().calls(102, 104).calls(110, 112, priority=priority).calls(*range(114, 126, 2))
+    assert later.call(126, status=IDLE).broken() == ([] if priority == FULL else LATE)
+
+
+def test_wait_for_buffer_inside_element_stops_clock() -> None:
+    def waited(kind: WaitKind) -> Quiet:
+        quiet = Quiet().calls(102, 104)
+        quiet.history.acts(ActionPhase.BEGIN, ActionKind.DEFAULT_ACTION, 104 * MS)
+        quiet.history.acts(ActionPhase.WAIT, kind, 104 * MS).acts(ActionPhase.RESUME, kind, 112 * MS)
+        quiet.history.acts(ActionPhase.END, ActionKind.DEFAULT_ACTION, 112 * MS)
+        quiet.now_ms = 112
+        return quiet.call(116, status=IDLE)
+
+    assert waited(WaitKind.BUFFER).broken() == EARLY
+    assert waited(WaitKind.COST).broken() == []
+
+
+@pytest.mark.parametrize(("paused", "broken"), [(-1, EARLY), (0, []), (1, [])])
+def test_alignment_of_source_stops_clock_of_whole_operator(paused: int, broken: list[str]) -> None:
+    quiet = Quiet().calls(102, 104, 106).align(paused, 1).calls(108, 110, 112).align(paused, 0)
+    assert quiet.calls(114).call(116, status=IDLE).broken() == broken
+
+
+@pytest.mark.parametrize(("paused", "broken"), [(0, EARLY), (-1, []), (1, [])])
+def test_alignment_of_split_stops_clock_of_split(paused: int, broken: list[str]) -> None:
+    quiet = Quiet().calls(102, 104, 106).align(paused, 1).calls(108, 110, 112)
+    assert quiet.calls(114).call(116, split=0, status=IDLE).broken() == broken
+
+
+def test_source_that_is_never_idle_violates() -> None:
+    """Its clock would have to stand still: at 122 ms the facts show it."""
+    times = range(102, 136, 2)
+    assert Quiet().calls(*times[:8]).broken() == []
+    assert Quiet().calls(*times).broken() == LATE
+    assert Quiet().calls(*times, priority=FULL).broken() == []
+    assert Quiet().calls(102, 104, 106).align(-1, 1).calls(*times[3:]).broken() == []
+    assert Quiet().calls(*times[:7]).call(116, status=IDLE).calls(*times[8:]).broken() == []
+    reading = Quiet().calls(*times[:6])
+    reading.history.sends(RECORD, 10, 0, at_ns=112 * MS)
+    assert reading.calls(*times[6:11]).broken() == []
+    ended = Quiet().calls(*times[:6])
+    ended.history.lives(LifeEvent.FINISH, 0)
+    assert ended.calls(*times[6:]).broken() == []
+
+
+def test_operator_that_assigns_timestamps_is_idle_in_time() -> None:
+    """Its calls come 3 ms after each other: 1 ms more than the interval (rule 9.10)."""
+    times = range(102, 150, 3)
+    assert Quiet("watermarks").calls(*times).broken() == LATE
+    assert Quiet("watermarks").calls(*times, priority=FULL).broken() == []
+    assert Quiet("watermarks").calls(*times[:5]).call(117, status=IDLE).calls(*times[6:]).broken() == []
+    assert Quiet("watermarks").calls(*times[:3]).call(111, status=IDLE).broken() == EARLY
+
+
+def test_split_that_is_never_idle_violates_unless_it_may_have_ended() -> None:
+    times = range(102, 136, 2)
+
+    def quiet() -> Quiet:
+        made = Quiet()
+        made.history.makes(WATERMARK, 8, 1, 9, split=0, at_ns=101 * MS)
+        return made
+
+    assert quiet().calls(*times).broken() == LATE
+    assert quiet().align(0, 1).calls(*times).broken() == []
+    reading = quiet().calls(*times[:6])
+    reading.history.works(112 * MS)
+    reading.calls(*times[6:])
+    assert reading.broken() == []
+    reading.history.makes(WATERMARK, 9, 1, 9, split=0, at_ns=134 * MS)
+    assert reading.broken() == LATE
+
+
+def test_split_that_alone_holds_back_watermark_violates() -> None:
+    quiet = Quiet()
+    quiet.history.sends(RECORD, 30, 0, at_ns=101 * MS)
+    quiet.history.makes(WATERMARK, 8, 1, 9, split=0, at_ns=101 * MS).makes(
+        WATERMARK, 29, 1, 30, split=1, at_ns=101 * MS
+    )
+    quiet.calls(*range(102, 116, 2)).call(116, split=1, status=IDLE)
+    quiet.history.works(116 * MS)
+    assert quiet.calls(*range(118, 160, 2)).broken() == []
+    ahead = Quiet()
+    ahead.history.sends(RECORD, 30, 0, at_ns=101 * MS)
+    ahead.history.makes(WATERMARK, 8, 1, 9, split=0, at_ns=101 * MS).makes(
+        WATERMARK, 29, 1, 30, split=1, at_ns=101 * MS
+    )
+    ahead.calls(*range(102, 114, 2)).history.works(112 * MS)
+    assert ahead.calls(*range(114, 160, 2)).broken() == LATE
+    ahead.history.makes(WATERMARK, 29, 2, 30, at_ns=160 * MS)
+    assert ahead.broken() == LATE
+
+
+def test_clock_of_task_with_checkpoint_lock_and_of_real_time_is_not_judged() -> None:
+    locked = Quiet()
+    locked.history.acts(ActionPhase.BEGIN, ActionKind.LOCK_HOLDER, 101 * MS)
+    locked.history.acts(ActionPhase.END, ActionKind.LOCK_HOLDER, 101 * MS)
+    assert locked.calls(*range(102, 136, 2)).broken() == []

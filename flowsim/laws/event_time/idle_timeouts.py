@@ -1,0 +1,352 @@
+"""Part of law idle: a strategy, and each split of a source, is idle when its timeout has passed (rule 8.4)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from flowsim.facts.kinds import LifeEvent
+from flowsim.laws.elements import sent_records
+from flowsim.laws.event_time.idle_clock import Calls, Event, IdleClock, TaskActivity, calls_of
+from flowsim.laws.event_time.paths import IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
+from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.law import Findings
+from flowsim.laws.slices import Ints, Slice
+from flowsim.laws.timers.free_moments import QUIESCED, STOPPED
+from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+
+_OPEN: Final = int(LifeEvent.OPEN)
+_RUNNING: Final = int(LifeEvent.RUNNING)
+_GENERATED: Final = ("seq", "operator", "split", "kind", "timestamp", "time_ns", "records")
+_STRAIGHT: Final = ("map", "filter", "flat_map")
+"""Kinds of operators that emit only while they process a record."""
+_TIMED: Final = ("bounded", "monotonous", "none")
+"""Kinds of strategies that become idle only by their timeout."""
+_OF_SPLITS: Final = frozenset(("splits", "assignment", "files", "split_by", "partitions"))
+"""Parameters of sources whose records come from splits: each split has its own timeout, and may end before it."""
+_WHOLE: Final = -1
+_END: Final = 2**63 - 1
+
+
+class Generated(NamedTuple):
+    """A row of ``generated_watermark``."""
+
+    seq: int
+    kind: int
+    value: int
+    time_ns: int
+    records: int
+
+
+class _Sent:
+    """The records that a task sent over some edges."""
+
+    def __init__(self, channels: list[int]) -> None:
+        self._channels = channels
+        self._seqs: list[Ints] = []
+        self._times: list[Ints] = []
+        self.seqs: Ints = np.empty(0, dtype=np.int64)
+        self.times: Ints = np.empty(0, dtype=np.int64)
+
+    def feed(self, facts: Slice) -> None:
+        rows = facts.of("sent")
+        if len(rows):
+            mask = facts.once(sent_records) & np.isin(rows.column("channel"), self._channels)
+            self._seqs.append(rows.column("seq")[mask])
+            self._times.append(rows.column("time_ns")[mask])
+
+    def end(self) -> None:
+        if self._seqs:
+            self.seqs, self.times = np.concatenate(self._seqs), np.concatenate(self._times)
+
+    def before(self, seq: int) -> int:
+        """The number of records before a row."""
+        return int(np.searchsorted(self.seqs, seq))
+
+    def event(self, number: int) -> Event:
+        return Event(int(self.seqs[number]), int(self.times[number]))
+
+
+class Timeout:
+    """The timeout of one strategy, the rows of its operator, and the records that show its activity."""
+
+    def __init__(self, graph: JobGraph, task: Task, operator: Operator, paths: EventTimePaths) -> None:
+        strategy = strategy_of(operator) or {}
+        idle_ms, interval_ms = strategy.get("idle_ms"), strategy.get("auto_watermark_interval_ms")
+        self.timeout_ns = idle_ms * NS_PER_MS if isinstance(idle_ms, int) else 0
+        self._interval_ms = interval_ms if isinstance(interval_ms, int) else 0
+        self._is_source = operator.kind == "source"
+        self.opened_ns: int | None = None
+        self.has_splits = _has_splits(operator, task.subtask)
+        sent = graph.sent_by(task.task)
+
+        def over(edges: set[int]) -> list[int]:
+            return [channel.channel for channel in sent if channel.edge in edges]
+
+        straight = paths.edges_of(operator, lambda behind: behind.kind in _STRAIGHT and not behind.input_tag)
+        self.records = _Sent(over({edge.edge for edge in straight if not edge.side_output}))
+        """Some of the records that the strategy saw."""
+        mapped = paths.edges_of(operator, lambda behind: behind.kind == "map" and not behind.input_tag)
+        exact = [edge.edge for edge in mapped if not edge.side_output and edge.partitioner != "BROADCAST"][:1]
+        self.all_records = _Sent(over(set(exact))) if exact and over(set(exact)) else None
+        """All of them, once and in order; None: no edge has them."""
+        self.rows: dict[int, list[Generated]] = {}
+        """By split; -1: the whole operator."""
+        self.pauses: dict[int, list[tuple[int, int]]] = {}
+        """The times for which alignment paused the source, or a split of it."""
+        self.aligned: dict[int, int] = {}
+        """The last row that paused or resumed a split."""
+        self._paused: dict[int, int] = {}
+        self.stopped = _END
+        """The row from which no periodic call runs."""
+
+    def feed(self, facts: Slice) -> None:
+        self.records.feed(facts)
+        if self.all_records is not None:
+            self.all_records.feed(facts)
+
+    def on_alignment(self, seq: int, split: int, paused: int, time_ns: int) -> None:
+        self.aligned[split] = seq
+        if paused:
+            self._paused.setdefault(split, time_ns)
+        elif split in self._paused:
+            self.pauses.setdefault(split, []).append((self._paused.pop(split), time_ns))
+
+    @property
+    def calls(self) -> Calls | None:
+        """None: it is not known when the strategy is called."""
+        return calls_of(self._interval_ms, self.opened_ns, self._is_source)
+
+    def end(self) -> None:
+        self.records.end()
+        if self.all_records is not None:
+            self.all_records.end()
+        for split, since in self._paused.items():
+            self.pauses.setdefault(split, []).append((since, _END))
+
+    @property
+    def first_split_row(self) -> int:
+        """The first row of a split."""
+        return min((rows[0].seq for split, rows in self.rows.items() if split != _WHOLE), default=_END)
+
+
+class IdleTimeouts:
+    """Examines the idle timeouts of one task at its end."""
+
+    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
+        self._found = found
+        self._task = task.task
+        paths = graph.once(EventTimePaths)
+        self._timeouts = {
+            operator.operator: Timeout(graph, task, operator, paths)
+            for operator in graph.operators_of(task.vertex)
+            if (strategy_of(operator) or {}).get("kind") in _TIMED
+            and isinstance((strategy_of(operator) or {}).get("idle_ms"), int)
+        }
+        self._activity = TaskActivity()
+        self._started: list[Event] = []
+
+    def feed(self, facts: Slice) -> None:
+        if not self._timeouts:
+            return
+        self._activity.feed(facts)
+        for timeout in self._timeouts.values():
+            timeout.feed(facts)
+        for seq, operator, split, *row in facts.of("generated_watermark").tuples(_GENERATED):
+            if operator in self._timeouts:
+                self._timeouts[operator].rows.setdefault(split, []).append(Generated(seq, *row))
+        for operator, *paused in facts.of("alignment").tuples(("operator", "seq", "split", "paused", "time_ns")):
+            if operator in self._timeouts:
+                self._timeouts[operator].on_alignment(*paused)
+        for seq, operator, event, time_ns in facts.of("lifecycle").tuples(("seq", "operator", "event", "time_ns")):
+            if event == _RUNNING:
+                self._started.append(Event(seq, time_ns))
+            elif event == _OPEN and operator in self._timeouts:
+                self._timeouts[operator].opened_ns = time_ns
+            elif event in STOPPED or event in QUIESCED:
+                for number, timeout in self._timeouts.items():
+                    if operator in (number, -1):
+                        timeout.stopped = min(timeout.stopped, seq)
+
+    def end(self) -> None:
+        for operator, timeout in self._timeouts.items():
+            timeout.end()
+            self._examine(operator, timeout)
+
+    def _examine(self, operator: int, timeout: Timeout) -> None:
+        for split, rows in sorted(timeout.rows.items()):
+            if split == _WHOLE and timeout.has_splits:
+                continue
+            for row in _became_idle(rows):
+                if split != _WHOLE or row.seq < timeout.first_split_row:
+                    self._examine_early(operator, timeout, split, row)
+        if self._activity.is_known and timeout.all_records is not None and timeout.calls is not None:
+            if not timeout.has_splits:
+                self._examine_late(operator, timeout, timeout.all_records, timeout.calls)
+            self._examine_late_splits(operator, timeout, timeout.all_records, timeout.calls)
+
+    def _clock(self, timeout: Timeout, split: int) -> IdleClock:
+        return IdleClock([*self._activity.full, *timeout.pauses.get(split, ())])
+
+    # Too early.
+
+    def _examine_early(self, operator: int, timeout: Timeout, split: int, row: Generated) -> None:
+        event = self._last_event(timeout, split, row)
+        if event is None:
+            return
+        last_ns, now_ns = event.time_ns, row.time_ns
+        if self._activity.is_known:
+            clock = self._clock(timeout, split)
+            stored = self._activity.stored_ns(event, row.records > 0, timeout.calls, row.seq)
+            now_ns = clock.at(row.time_ns)
+            last_ns = now_ns if stored is None else clock.at(stored)
+        if now_ns - last_ns <= timeout.timeout_ns:
+            shown = {
+                "split": split,
+                "time_ns": row.time_ns,
+                "last_record_ns": event.time_ns,
+                "timeout_ns": timeout.timeout_ns,
+            }
+            self._broken("idle before the timeout has passed", row.seq, operator=operator, **shown)
+
+    def _last_event(self, timeout: Timeout, split: int, row: Generated) -> Event | None:
+        """The last record of a stream before a row, or one that is not after it; or the beginning of the task."""
+        events = [event for event in self._started if event.seq < row.seq]
+        if split == _WHOLE:
+            number = timeout.records.before(row.seq)
+            if number:
+                last = timeout.records.event(number - 1)
+                events.append(Event(last.seq, int(timeout.records.times[:number].max())))
+        else:
+            before = [other for other in timeout.rows[split] if other.seq < row.seq and other.records < row.records]
+            events += [Event(other.seq, other.time_ns) for other in before[-1:]]
+            sent = timeout.all_records
+            if sent is not None and row.records:
+                first = sent.before(before[-1].seq) if before else 0
+                number = first + row.records - (before[-1].records if before else 0) - 1
+                if number < sent.before(row.seq):
+                    events.append(sent.event(number))
+        if not events:
+            return None
+        return Event(max(event.seq for event in events), max(event.time_ns for event in events))
+
+    # Too late, or never.
+
+    def _examine_late(self, operator: int, timeout: Timeout, sent: _Sent, calls: Calls) -> None:
+        until = min(timeout.stopped, timeout.first_split_row)
+        times = np.concatenate(([event.time_ns for event in self._started[:1]], sent.times)).astype(np.int64)
+        seqs = np.concatenate(([event.seq for event in self._started[:1]], sent.seqs)).astype(np.int64)
+        gaps = np.flatnonzero(np.append(np.diff(times), timeout.timeout_ns + 1) > timeout.timeout_ns)
+        clock, rows = self._clock(timeout, _WHOLE), timeout.rows.get(_WHOLE, [])
+        for place in gaps.tolist() if len(times) else ():
+            event = Event(int(seqs[place]), int(times[place]))
+            following = int(seqs[place + 1]) if place + 1 < len(seqs) else _END
+            known = self._activity.idle_by(clock, event, timeout.timeout_ns, calls)
+            if known is not None and known[1].seq < min(until, following) and not _was_idle(rows, event, known[1].seq):
+                self._broken("not idle although the timeout has passed", known[1].seq, operator=operator, split=_WHOLE,
+                             time_ns=known[1].now_ns, last_record_ns=event.time_ns, timeout_ns=timeout.timeout_ns)  # fmt: skip
+
+    def _examine_late_splits(self, operator: int, timeout: Timeout, sent: _Sent, calls: Calls) -> None:
+        silent = _silences(timeout.rows, sent)
+        for split, rows in sorted(timeout.rows.items()):
+            clock = self._clock(timeout, split)
+            for event, until in silent.get(split, ()):
+                known = self._activity.idle_by(clock, event, timeout.timeout_ns, calls)
+                if known is None or known[1].seq >= min(until, timeout.stopped) or _was_idle(rows, event, known[1].seq):
+                    continue
+                moment = known[1]
+                if (
+                    max(rows[-1].seq, timeout.aligned.get(split, -1)) > moment.seq
+                    or not self._reads(event.seq, moment.seq)
+                    or self._is_held(timeout, split, event, clock, calls, until)
+                ):
+                    self._broken("not idle although the timeout has passed", moment.seq, operator=operator, split=split,
+                                 time_ns=moment.now_ns, last_record_ns=event.time_ns,
+                                 timeout_ns=timeout.timeout_ns)  # fmt: skip
+
+    def _reads(self, after: int, before: int) -> bool:
+        """Whether the source may have read between two rows, and so may have released splits."""
+        works = self._activity.works
+        return bisect_left(works, before) > bisect_left(works, after)
+
+    def _is_held(self, timeout: Timeout, split: int, event: Event, clock: IdleClock, calls: Calls, until: int) -> bool:
+        """Whether this split alone holds back the watermark for so long that it was not released, nor was an unknown one
+        added."""
+        known = self._activity.idle_by(clock, event, timeout.timeout_ns + 4 * calls.interval_ns, calls)
+        if known is None or known[1].seq >= min(until, timeout.stopped):
+            return False
+        stored, moment = known
+        watermark = _watermark(timeout.rows[split], moment.seq)
+        others = [rows for other, rows in timeout.rows.items() if other not in (split, _WHOLE)]
+        if any(stored.seq < rows[0].seq < moment.seq for rows in others):
+            return False
+        ahead = [rows for rows in others if rows[0].seq < stored.seq and not _is_idle(rows, moment.seq)]
+        return (
+            bool(ahead)
+            and all(_watermark(rows, stored.seq) > watermark for rows in ahead)
+            and _watermark(timeout.rows.get(_WHOLE, []), moment.seq) <= watermark
+        )
+
+    def _broken(self, what: str, seq: int, **shown: int) -> None:
+        self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
+
+
+def _has_splits(operator: Operator, subtask: int) -> bool:
+    splits = operator.params.get("splits")
+    if operator.params.get("source") == "script" and isinstance(splits, list) and subtask < len(splits):
+        return bool(splits[subtask])
+    return bool(_OF_SPLITS & operator.params.keys())
+
+
+def _became_idle(rows: list[Generated]) -> Iterator[Generated]:
+    is_idle = False
+    for row in rows:
+        if row.kind == STATUS:
+            if row.value == IDLE and not is_idle:
+                yield row
+            is_idle = row.value == IDLE
+
+
+def _is_idle(rows: list[Generated], seq: int) -> bool:
+    """Whether a stream is idle before a row."""
+    place = bisect_left(rows, (seq,))
+    status = next((row.value for row in reversed(rows[:place]) if row.kind == STATUS), 0)
+    return status == IDLE
+
+
+def _was_idle(rows: list[Generated], event: Event, seq: int) -> bool:
+    """Whether a stream is idle before a row, or was after an event."""
+    return _is_idle(rows, seq) or any(
+        row.kind == STATUS and row.value == IDLE
+        for row in rows[bisect_left(rows, (event.seq,)) : bisect_left(rows, (seq,))]
+    )
+
+
+def _watermark(rows: list[Generated], seq: int) -> int:
+    """The highest watermark of a stream before a row."""
+    place = bisect_left(rows, (seq,))
+    return max((row.value for row in rows[:place] if row.kind == WATERMARK), default=NO_TIMESTAMP)
+
+
+def _silences(rows: Mapping[int, list[Generated]], sent: _Sent) -> dict[int, list[tuple[Event, int]]]:
+    """Per split the times without a record: a row after the last record, and the last row that shows that none followed.
+
+    If the rows of all splits count as many records as were sent before a row, each split has as many as its last row says.
+    """
+    found: dict[int, list[tuple[Event, int]]] = {}
+    counts: dict[int, int] = {}
+    merged = sorted((row, split) for split, of_split in rows.items() for row in of_split)
+    total = len(sent.seqs)
+    for row, split in merged:
+        if split != _WHOLE and (counts.get(split) != row.records or split not in found):
+            counts[split] = row.records
+            found.setdefault(split, []).append((Event(row.seq, row.time_ns), row.seq))
+        before = sent.before(row.seq)
+        if sum(counts.values()) == before:
+            until = int(sent.seqs[before]) if before < total else _END
+            for periods in found.values():
+                periods[-1] = (periods[-1][0], until)
+    return found

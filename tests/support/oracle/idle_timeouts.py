@@ -1,0 +1,302 @@
+"""Part of law idle: a strategy or split is idle when its timeout has passed, not before (rule 8.4).
+
+Slow and plain: every question goes through all rows of the task again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, WaitKind
+from flowsim.facts.schema import OUTPUT_FULL
+from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from tests.support.oracle.event_time_paths import EventTimePaths
+from tests.support.oracle.facts import Facts, Findings, Row
+from tests.support.oracle.valve_model import ACTIVE, IDLE
+
+_STRAIGHT: Final = ("map", "filter", "flat_map")
+_TIMED: Final = ("bounded", "monotonous", "none")
+_OF_SPLITS: Final = {"splits", "assignment", "files", "split_by", "partitions"}
+_ENDS: Final = (
+    LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.STOP_NO_DRAIN, LifeEvent.CANCELING, LifeEvent.CANCELED, LifeEvent.FAILED,
+)  # fmt: skip
+_BUSY: Final = 8
+_REAL_TIME_NS: Final = 10**18
+_LAST: Final = 2**63 - 1
+Event = tuple[int, int]
+"""Sequence number and time."""
+Moment = tuple[int, int, int]
+"""Sequence number, the time until which every mail has run, and its own time."""
+
+
+def judge_timeouts(findings: Findings, facts: Facts, graph: JobGraph) -> None:
+    """Every operator of every task whose strategy has a timeout."""
+    for task in graph.tasks.values():
+        for operator in graph.operators_of(task.vertex):
+            strategy = operator.params.get("watermarks")
+            if (
+                isinstance(strategy, Mapping)
+                and strategy.get("kind") in _TIMED
+                and isinstance(strategy.get("idle_ms"), int)
+            ):
+                _Strategy(findings, facts, graph, task, operator, strategy).judge()
+
+
+@dataclass
+class _Activity:
+    """What the rows of ``actions`` of one task say."""
+
+    rows: list[Row]
+    mails: list[Event] = field(default_factory=list)
+    works: list[Event] = field(default_factory=list)
+    ends: list[Event] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+    full: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def is_known(self) -> bool:
+        for _, _, _, phase, kind, *_ in self.rows:
+            is_action = phase in (ActionPhase.BEGIN, ActionPhase.END)
+            if kind == (ActionKind.LOCK_HOLDER if is_action else WaitKind.LOCK):
+                return False
+        return bool(self.rows) and self.rows[0][2] < _REAL_TIME_NS
+
+    def read(self) -> None:
+        depth, open_waits = 0, dict[int, Event]()
+        for seq, _, time_ns, phase, kind, _, priority, _ in self.rows:
+            if phase == ActionPhase.BEGIN:
+                depth += 1
+                if kind == ActionKind.MAIL:
+                    self.mails.append((seq, time_ns))
+                if kind == ActionKind.DEFAULT_ACTION:
+                    self.works.append((seq, time_ns))
+                    if len(self.works) >= _BUSY:
+                        self.moments.append((seq, self.works[-_BUSY][1] - 1, time_ns))
+            elif phase == ActionPhase.END:
+                depth -= 1
+                self.ends += [(seq, time_ns)] if not depth else []
+            elif phase == ActionPhase.WAIT:
+                open_waits[kind] = (seq, time_ns)
+            else:
+                since = open_waits.pop(kind, (seq, time_ns))
+                if time_ns > since[1] and kind in (WaitKind.MAIL, WaitKind.BUFFER):
+                    if kind == WaitKind.BUFFER or priority == OUTPUT_FULL:
+                        self.full.append((since[1], time_ns))
+                    if kind == WaitKind.MAIL and not depth:
+                        self.moments.append((since[0], since[1], since[1]))
+
+    def first(self, after: int, due_ns: int) -> Moment | None:
+        return next((moment for moment in self.moments if moment[0] > after and moment[1] >= due_ns), None)
+
+
+def _reading(pauses: list[tuple[int, int]], time_ns: int) -> int:
+    """A clock that stands still during the pauses, which may overlap."""
+    paused, until = 0, 0
+    for start, end in sorted(pauses):
+        paused += max(0, min(end, time_ns) - max(start, until)) if start < time_ns else 0
+        until = max(until, end)
+    return time_ns - paused
+
+
+class _Strategy:
+    def __init__(
+        self,
+        findings: Findings,
+        facts: Facts,
+        graph: JobGraph,
+        task: Task,
+        operator: Operator,
+        strategy: Mapping[str, object],
+    ) -> None:
+        self.findings, self.task, self.operator = findings, task.task, operator.operator
+        self.has_splits = bool(_OF_SPLITS & operator.params.keys())
+        if self.has_splits and operator.params.get("source") == "script":
+            splits = operator.params["splits"]
+            self.has_splits = not isinstance(splits, list) or bool(splits[task.subtask])
+        self.timeout_ns = int(str(strategy["idle_ms"])) * NS_PER_MS
+        interval_ms = strategy.get("auto_watermark_interval_ms")
+        interval_ms = interval_ms if isinstance(interval_ms, int) else 0
+        self.is_source = operator.kind == "source"
+        self.between_ns = interval_ms * NS_PER_MS
+        self.interval_ns = self.between_ns + (0 if self.is_source else 2 * NS_PER_MS)
+        self.opened_ns: int | None = None
+        self.rows: dict[int, list[Row]] = {}
+        for row in facts.rows("generated_watermark"):
+            if (row[1], row[2]) == (task.task, operator.operator):
+                self.rows.setdefault(row[4], []).append(row)
+        some, every = self._channels(graph, task, operator)
+        sent = [row for row in facts.rows("sent") if row[1] == task.task and row[5] == ElementKind.RECORD]
+        self.some = [(row[0], row[2]) for row in sent if row[3] in some]
+        self.every = None if every is None else [(row[0], row[2]) for row in sent if row[3] in every]
+        self.started: list[Event] = []
+        self.stopped = _LAST
+        for seq, of, of_operator, time_ns, event in facts.rows("lifecycle"):
+            if of == task.task and event == LifeEvent.RUNNING:
+                self.started.append((seq, time_ns))
+            if of == task.task and event == LifeEvent.OPEN and of_operator == operator.operator:
+                self.opened_ns = time_ns
+            if of == task.task and event in _ENDS and of_operator in (operator.operator, -1):
+                self.stopped = min(self.stopped, seq)
+        self.pauses: dict[int, list[tuple[int, int]]] = {}
+        self.aligned: dict[int, int] = {}
+        paused: dict[int, int] = {}
+        for seq, of, of_operator, time_ns, split, is_paused, *_ in facts.rows("alignment"):
+            if (of, of_operator) == (task.task, operator.operator):
+                self.aligned[split] = seq
+                if is_paused:
+                    paused.setdefault(split, time_ns)
+                elif split in paused:
+                    self.pauses.setdefault(split, []).append((paused.pop(split), time_ns))
+        for split, since in paused.items():
+            self.pauses.setdefault(split, []).append((since, _LAST))
+        self.activity = _Activity([row for row in facts.rows("actions") if row[1] == task.task])
+        self.activity.read()
+
+    def _channels(self, graph: JobGraph, task: Task, operator: Operator) -> tuple[set[int], set[int] | None]:
+        """Those with some of the records that the strategy saw, and those of one edge with all of them."""
+        paths, some, every = EventTimePaths(graph), set[int](), dict[int, set[int]]()
+        for channel in graph.channels.values():
+            edge = graph.edges[channel.edge]
+            if channel.source_task != task.task or edge.side_output:
+                continue
+            behind, kinds, is_main = paths.operator(edge.source_vertex, edge.source_operator), set[str](), True
+            while behind is not None and behind.operator != operator.operator:
+                kinds.add(behind.kind)
+                is_main &= not behind.input_tag
+                behind = paths.feeder(behind)
+            if behind is not None and is_main and kinds <= set(_STRAIGHT):
+                some.add(channel.channel)
+                if kinds <= {"map"} and edge.partitioner != "BROADCAST":
+                    every.setdefault(channel.edge, set()).add(channel.channel)
+        return some, every[min(every)] if every else None
+
+    def judge(self) -> None:
+        first_split_row = min((rows[0][0] for split, rows in self.rows.items() if split != -1), default=_LAST)
+        for split, rows in sorted(self.rows.items()):
+            status = ACTIVE
+            for row in rows:
+                if row[5] != ElementKind.STATUS:
+                    continue
+                if row[6] == IDLE and status != IDLE:
+                    judged = row[0] < first_split_row and not self.has_splits if split == -1 else True
+                    if judged and self._is_early(split, row):
+                        self._broken("idle too early", split, row[0])
+                status = row[6]
+        if not self._has_calls or not self.activity.is_known or self.every is None:
+            return
+        if not self.has_splits:
+            events = [*self.started[:1], *self.every]
+            for number, event in enumerate(events):
+                after = events[number + 1] if number + 1 < len(events) else (_LAST, _LAST)
+                is_long = after[0] == _LAST or after[1] - event[1] > self.timeout_ns
+                self._judge_late(-1, event, min(after[0], first_split_row), is_long)
+        for split, periods in self._silences(self.every).items():
+            for event, until in periods:
+                self._judge_late(split, event, until, True)
+
+    @property
+    def _has_calls(self) -> bool:
+        return self.between_ns > 0 and (self.opened_ns is not None or not self.is_source)
+
+    def _clock(self, split: int) -> list[tuple[int, int]]:
+        return [*self.activity.full, *self.pauses.get(split, [])]
+
+    def _is_early(self, split: int, row: Row) -> bool:
+        seq, _, _, time_ns, _, _, _, records, _ = row
+        events = [event for event in self.started if event[0] < seq]
+        if split == -1:
+            events += [event for event in self.some if event[0] < seq]
+        else:
+            before = [other for other in self.rows[split] if other[0] < seq and other[7] < records]
+            known = before[-1] if before else None
+            events += [(known[0], known[3])] if known else []
+            if self.every is not None and records:
+                sent = [event for event in self.every if event[0] < seq]
+                first = len([event for event in sent if known and event[0] < known[0]])
+                number = first + records - (known[7] if known else 0) - 1
+                events += sent[number : number + 1]
+        if not events:
+            return False
+        last = max(event[0] for event in events), max(event[1] for event in events)
+        if not self.activity.is_known:
+            return time_ns - last[1] <= self.timeout_ns
+        mails = [mail for mail in self.activity.mails if mail[0] > last[0] and mail[0] < seq]
+        stored = mails[records > 0 :][:1]
+        if not stored:
+            return True
+        earliest = stored[0][1]
+        if records and self._has_calls:
+            second = mails[0][1] + self.between_ns
+            if self.is_source and self.opened_ns is not None:
+                second -= (mails[0][1] - self.opened_ns) % self.between_ns
+            earliest = max(earliest, second)
+        clock = self._clock(split)
+        return _reading(clock, time_ns) - _reading(clock, earliest) <= self.timeout_ns
+
+    def _silences(self, sent: list[Event]) -> dict[int, list[tuple[Event, int]]]:
+        found: dict[int, list[tuple[Event, int]]] = {}
+        counts: dict[int, int] = {}
+        for row in sorted(row for rows in self.rows.values() for row in rows):
+            seq, _, _, time_ns, split, _, _, records, _ = row
+            if split != -1 and counts.get(split) != records:
+                counts[split] = records
+                found.setdefault(split, []).append(((seq, time_ns), seq))
+            if sum(counts.values()) == len([event for event in sent if event[0] < seq]):
+                until = min((event[0] for event in sent if event[0] >= seq), default=_LAST)
+                for periods in found.values():
+                    periods[-1] = (periods[-1][0], until)
+        return found
+
+    def _by(self, split: int, event: Event, timeout_ns: int) -> tuple[Moment, Moment] | None:
+        activity, clock = self.activity, self._clock(split)
+        end = next((end for end in activity.ends if end[0] > event[0]), None)
+        noticed = activity.first(event[0], end[1] + self.interval_ns) if end else None
+        stored = activity.first(noticed[0], noticed[2] + self.interval_ns) if noticed else None
+        if stored is None:
+            return None
+        reading = _reading(clock, stored[2]) + timeout_ns
+        for moment in activity.moments:
+            if _reading(clock, moment[1] - self.interval_ns) > reading:
+                return stored, moment
+        return None
+
+    def _judge_late(self, split: int, event: Event, until: int, is_long: bool) -> None:
+        by = self._by(split, event, self.timeout_ns) if is_long else None
+        rows = self.rows.get(split, [])
+        if by is None or by[1][0] >= min(until, self.stopped):
+            return
+        seq = by[1][0]
+        before = [row for row in rows if row[0] < seq and row[5] == ElementKind.STATUS]
+        if (before and before[-1][6] == IDLE) or any(row[0] >= event[0] and row[6] == IDLE for row in before):
+            return
+        reads = any(event[0] <= work[0] < seq for work in self.activity.works)
+        if split == -1 or max(rows[-1][0], self.aligned.get(split, -1)) > seq or not reads:
+            self._broken("not idle", split, seq)
+        elif self._is_held(split, event, until):
+            self._broken("holds back the others", split, seq)
+
+    def _is_held(self, split: int, event: Event, until: int) -> bool:
+        by = self._by(split, event, self.timeout_ns + 4 * self.interval_ns)
+        if by is None or by[1][0] >= min(until, self.stopped):
+            return False
+        (stored, *_), (seq, *_) = by
+        others = [rows for other, rows in self.rows.items() if other not in (split, -1)]
+        watermark = self._watermark(self.rows[split], seq)
+        ahead = []
+        for rows in others:
+            if stored < rows[0][0] < seq:
+                return False
+            statuses = [row[6] for row in rows if row[0] < seq and row[5] == ElementKind.STATUS]
+            if rows[0][0] < stored and statuses[-1:] != [IDLE]:
+                ahead.append(self._watermark(rows, stored))
+        whole = self._watermark(self.rows.get(-1, []), seq)
+        return bool(ahead) and min(ahead) > watermark and whole <= watermark
+
+    def _watermark(self, rows: list[Row], seq: int) -> int:
+        return max((row[6] for row in rows if row[0] < seq and row[5] == ElementKind.WATERMARK), default=NO_TIMESTAMP)
+
+    def _broken(self, what: str, split: int, seq: int) -> None:
+        self.findings.broken(what, task=self.task, operator=self.operator, split=split, seq=seq)

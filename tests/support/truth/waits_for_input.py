@@ -58,10 +58,10 @@ def arriving(claim: Claim) -> bool:
 
 
 def not_selected(claim: Claim) -> bool:
-    """The next element that the task reads comes from another input."""
+    """The next element that the task reads comes from another input; barriers may overtake (rule 12.91)."""
     run = claim.run
     for channel in unread(claim):
-        later = run.after("received", channel.target_task, claim.now)
+        later = [row for row in run.after("received", channel.target_task, claim.now) if row.kind not in BARRIERS]
         if not later or run.channels[later[0].channel].input != channel.input:
             return arriving(claim)
     return False

@@ -120,9 +120,6 @@ def _why_unread(facts: RunFacts, flow: ChannelFlow) -> tuple[str, tuple[str, ...
         return f"{where}, and {receiver} has not read on.", ("7.15", "7.16")
     if flow.wire > 0:
         return f"{where} to {receiver}.", ("6.15",)
-    sender = state_of(facts, channel.source_task)
-    if sender.doing is Doing.ENDED and sender.text != "has finished":
-        return f"{where}, and {sender.sentence(facts)}: a task that ends early releases its partitions.", ("4.26",)
     if flow.credits == 0:
         return f"{where} for a credit of {receiver}.", ("6.10", "6.11")
     return f"{where}: {receiver} has not read on.", ("6.15", "6.17")

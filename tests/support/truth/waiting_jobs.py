@@ -38,7 +38,8 @@ def _checkpoints(random: Random) -> str:
 
 def _numbers(name: str, count: int, pace: str, more: str = "") -> str:
     return (
-        f"  {name}:\n    generator:\n      count: {count}\n      pace: {pace}\n      fields:\n        n: {{sequence: {{}}}}\n"
+        f"  {name}:\n    generator:\n      count: {count}\n      pace: {pace}\n"
+        f"      fields:\n        n: {{sequence: {{start: {1000 * len(name)}}}}}\n"
         "        key: {choice: {values: [a, b, c]}}\n        at_ms: {event_time: {step: 10 ms}}\n"
         f"    watermarks: {{timestamp: at_ms{more}}}\n"
     )
@@ -46,7 +47,7 @@ def _numbers(name: str, count: int, pace: str, more: str = "") -> str:
 
 def _pressure(random: Random) -> str:
     partition = random.choice(["rebalance", "broadcast", "hash", "global", "rescale"])
-    link = ", links: [{from: explode, to: slow, latency: 3 ms, bandwidth: 64 KiB}]" if random.random() < 0.4 else ""
+    link = ", links: [{from: explode, to: slow, latency: 3 ms, bandwidth: 8 KiB}]" if random.random() < 0.4 else ""
     memory = ", network_buffers: 24" if random.random() < 0.2 else ""
     where = "key_by: word" if partition == "hash" else f"partition: {partition}"
     idle = random.choice(["", ", idle_after: 30 ms"])
@@ -81,8 +82,8 @@ def _async(random: Random) -> str:
     retries = "retry: {fixed: {max_attempts: 2, delay: 8 ms}}, fails: {first_attempts: 1}, " if retry else ""
     design = ", design: legacy" if legacy else ""
     entries = []
-    for number in range(random.choice([3, 8, 12])):
-        entries.append(f"{{record: [{number}], timestamp: {number}}}")
+    for number in range(random.choice([3, 8, 12, 16])):
+        entries += [f"{{record: [{number}], timestamp: {number}}}"] * random.choice([1, 1, 1, 2])
         if random.random() < 0.3:
             entries.append(random.choice([f"{{watermark: {number}}}", "{sleep: 15 ms}", "{sleep: 60 ms}"]))
     entries += ["{sleep: 300 ms}"] if random.random() < 0.6 else []

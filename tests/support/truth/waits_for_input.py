@@ -71,17 +71,6 @@ def state_of_receiver(claim: Claim) -> bool:
     return is_state(claim.run, claim.task("x"), claim.now, claim["doing"]) and bool(unread(claim))
 
 
-def ended_sender(claim: Claim) -> bool:
-    """Nothing of it is read any more (rule 4.26)."""
-    run = claim.run
-    is_over = is_state(run, claim.task("y"), claim.now, claim["doing"]) and claim["y"] == claim["s"]
-    return is_over and not any(
-        run.after("received", one.target_task, claim.now, channel=one.channel)
-        and run.attempt(one.source_task, claim.now) == 0
-        for one in unread(claim)
-    )
-
-
 def unread_behind_barrier(claim: Claim) -> bool:
     return any(is_blocked(claim.run, channel, claim.number("c"), claim.now) for channel in unread(claim))
 
@@ -186,12 +175,6 @@ INPUTS: Sequence[Pattern] = (
     arrival(
         "not selected", r"(?P<where>.+), but the operator does not select this input at the moment\.", not_selected
     ),
-    arrival("receiver has not read on", r"(?P<where>.+), and {x:T} has not read on\.", arriving),
-    arrival(
-        "sender ended early",
-        rf"(?P<where>.+), and {{y:T}} (?P<doing>{DOING}): a task that ends early releases its partitions\.",
-        ended_sender,
-    ),
     arrival("receiver works", rf"(?P<where>in buffers .+), and {{x:T}} (?P<doing>{DOING})\.", state_of_receiver),
     arrival("on the wire", r"(?P<where>.*on the wire.*) to {x:T}\.", arriving),
     arrival("for a credit", r"(?P<where>.+) for a credit of {x:T}\.", waits_for_credit),
@@ -202,7 +185,7 @@ INPUTS: Sequence[Pattern] = (
         r"event, or at the end of the data\.(?: The buffer is sent at {m:M}\.)?",
         unflushed,
     ),
-    arrival("reader has not read on", r"(?P<where>.+?): {x:T} has not read on\.", wire_or_state),
+    arrival("not read on", r"(?P<where>.+?)(?::|, and) {x:T} has not read on\.", wire_or_state),
     Pattern(
         "aligns",
         r"{t:T} aligns checkpoint {c:N} since {m:M}: it has blocked {n:N} channels? on which the barrier came, "

@@ -37,7 +37,10 @@ SEEDS = range(len(SHAPES))
 MOMENTS, PAIRS = 4, 6
 DISTURBED = (107, 131, 154)
 DEEP_JOBS, DEEP_DISTURBED, DEEP_MOMENTS = 240, 60, 8
-RARE = ("source ended", "async in any order", "credits", "acknowledgements")
+RARE = (
+    "source ended", "event-time timers", "async in any order", "credits", "acknowledgements", "output blocked by alignment",
+    "idle timeout", "behind a barrier",
+)  # fmt: skip
 """Sentences that a long run may miss: about event time, of hash sets, and about single moments."""
 UNTIL_NS = 1_000_000_000
 """A call that is never answered beside periodic checkpoints never ends a job."""
@@ -63,6 +66,7 @@ def missing_rows(facts: RunFacts, run: RecordedRun, count: int) -> Answered:
     """Each sink, unless its rows wait for event time: that is tested where event time is."""
     if any(operator.kind == "window" for operator in run.operators):
         return
+    yield facts.end_ns, answer(facts, "no-output", Asked(()))
     for now in moments(run, count):
         for operator in run.operators:
             if operator.kind == "sink":

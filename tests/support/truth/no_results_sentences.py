@@ -68,7 +68,7 @@ def other_sinks(claim: Claim) -> bool:
 
 def job_failed(claim: Claim) -> bool:
     return any(
-        row.event == LifeEvent.FAILED
+        row.event in (LifeEvent.FAILED, LifeEvent.DEADLOCKED)
         for task in claim.run.tasks
         for rows in claim.run.attempts("lifecycle", task)
         for row in rows

@@ -101,7 +101,7 @@ operators:
     input: asks
     chaining: {random.choice(["always", "head", "never"])}
     async:
-      {{mode: {random.choice(["ordered", "unordered"])}, capacity: {random.choice([1, 2, 3, 20])}, {timeout}{answer}{retries}
+      {{mode: {random.choice(["ordered", "unordered"])}, capacity: {random.choice([1, 2, 3, 20, 20])}, {timeout}{answer}{retries}
       latency: {{each: 5 + n * 13 % 50}}, add: {{m: n * 2}}{design}}}
 sinks:
   out: {{input: asked, cost: {random.choice(["0", "5 ms"])}, chaining: {random.choice(["always", "never"])}, collect: {{}}}}

@@ -24,6 +24,8 @@ NEVER_ONE: Final = {
     ("validation/verdict.py", "n"): "shown from 2 on",
     ("why/event_time/held_watermark.py", "len(states)"): "1 is 'its only channel'",
     ("why/event_time/panes.py", "of_each"): "many windows",
+    ("why/event_time/splits.py", "len(counted)"): "1 is 'the only split'",
+    ("why/event_time/splits.py", "len(splits)"): "several splits are idle",
     ("why/late.py", "len(windows)"): "1 is 'its window'",
     ("why/late.py", "window_text(*window)"): "a name",
     ("why/records.py", "len(found)"): "several records match",

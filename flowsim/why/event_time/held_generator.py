@@ -105,8 +105,16 @@ def _reached(
         mark, at = event_time(made["timestamp"]), facts.moment(made["time_ns"])
         text += f". The recording shows the first such watermark, {mark}, at {at}."
     else:
-        text += ". The recording shows no such watermark of it." if facts.until_ns is not None else "."
+        text += "." if facts.until_ns is None else f". The recording shows no such watermark of it{_end(facts, task)}."
     return Cause(text, ("8.1", "8.2"), place if row is None else place_of(row))
+
+
+def _end(facts: RunFacts, task: int) -> str:
+    """Whether the recording shows that a source ends event time after the moment (rule 4.10)."""
+    sent = facts.whole.rows("sent", task).equal(kind=ElementKind.WATERMARK, timestamp=MAX_WATERMARK).first()
+    if facts.graph.tasks[task].inputs or sent is None:
+        return ""
+    return f"; at the end of its data, at {facts.moment(sent['time_ns'])}, it sends MAX"
 
 
 def _why_no_record(facts: RunFacts, task: int) -> list[Cause]:

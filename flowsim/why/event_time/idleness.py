@@ -40,10 +40,9 @@ def _idle(facts: RunFacts, task: int, operator: Operator, status: Row, name: str
         by = ": its reader or its watermark generator declared this"
     elif quiet_ns is not None and quiet_ns > idle_ms * NS_PER_MS:
         by = f", after its idle timeout of {duration_text(idle_ms * NS_PER_MS)}"
-    waits = "The watermark of the source" if status["split"] >= 0 else "Other channels"
-    need = "does" if status["split"] >= 0 else "do"
+    waits = "The watermark of the source does" if status["split"] >= 0 else "Other channels need"
     text = (
-        f"{name} is idle since {facts.moment(status['time_ns'])}{by}. {waits} {need} not wait for it, but idleness creates no "
+        f"{name} is idle since {facts.moment(status['time_ns'])}{by}. {waits} not wait for it, but idleness creates no "
         f"watermark.{_resumed(facts, task, operator, status)}"
     )
     return Cause(text, ("8.4" if by.startswith(",") else "8.6",), place_of(status))

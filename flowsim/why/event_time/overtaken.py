@@ -153,7 +153,8 @@ def _not_waited_for(facts: RunFacts, state: ChannelState, states: list[ChannelSt
     if not state.is_idle:
         at = facts.since_start(state.status_row)
         text = Sentence(text, "; it became active again at ", at, ", behind the watermark")
-    rules = ("8.10" if state.is_idle else "8.11", "8.13")
+    several = len({one.channel.input for one in states}) > 1
+    rules = ("8.10" if state.is_idle else "8.11", "8.16" if several else "8.13")
     causes = [Cause(Sentence(text, "."), rules, place_of(idle), others, state.channel.channel)]
     sent = sent_at(facts, state.channel, idle["position"])
     if sent is None:

@@ -114,6 +114,11 @@ def chain(facts: RunFacts, state: TaskState, seen: frozenset[int] = frozenset())
         causes.append(_statement(facts, state))
 
 
+def wait_and_causes(facts: RunFacts, state: TaskState) -> list[Cause]:
+    """What a task waits for, if it waits, and the causes of its state."""
+    return [*([_statement(facts, state)] if state.doing in WAITS else []), *chain(facts, state)]
+
+
 def _causes(facts: RunFacts, state: TaskState, is_asked: bool) -> tuple[list[Cause], int | None]:
     match state.doing:
         case Doing.SOFT | Doing.HARD:

@@ -17,7 +17,7 @@ from flowsim.why.event_time.idleness import idleness_cause
 from flowsim.why.event_time.seen_records import last_seen_text, seen_records, strategy_of
 from flowsim.why.event_time.splits import Split, merged, splits_of, watermark_text
 from flowsim.why.run_facts import Rows, RunFacts, place_of
-from flowsim.why.waiting import chain
+from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import Doing, state_of
 
@@ -121,11 +121,7 @@ def _why_no_record(facts: RunFacts, task: int) -> list[Cause]:
     if facts.is_full:
         state = state_of(facts, task)
         if state.doing in (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK):
-            text = f"{state.sentence(facts)}."
-            return [
-                Cause(text, ("3.28",), None if state.since is None else place_of(state.since)),
-                *chain(facts, state),
-            ]
+            return wait_and_causes(facts, state)
         if state.doing is not Doing.IDLE:
             return []
     return source_causes(facts, task)

@@ -15,7 +15,7 @@ from flowsim.why.event_time.seen_records import strategy_of
 from flowsim.why.event_time.splits import watermark_text
 from flowsim.why.run_facts import RunFacts, place_of
 from flowsim.why.timers.watermarks import operator_watermarks
-from flowsim.why.waiting import chain
+from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.task_state import Doing, state_of
 from flowsim.why.waits.waits_for_input import arrival_cause
@@ -143,7 +143,7 @@ def _under_way(facts: RunFacts, holder: ChannelState, needed: int) -> list[Cause
     )
     causes = [Cause(text, ("8.18", "I7.b"), place_of(row), channel=channel.channel), arrival_cause(facts, flow, [flow])]
     if facts.is_full and (flow.held or flow.queued):
-        causes += chain(facts, state_of(facts, channel.target_task))
+        causes += wait_and_causes(facts, state_of(facts, channel.target_task))
     return causes
 
 
@@ -216,5 +216,5 @@ def _not_forwarded(facts: RunFacts, holder: ChannelState, needed: int) -> list[C
     if facts.is_full:
         state = state_of(facts, sender)
         if state.doing in (Doing.HARD, Doing.BUSY, Doing.YIELD, Doing.LOCK):
-            causes += chain(facts, state)
+            causes += wait_and_causes(facts, state)
     return causes

@@ -120,7 +120,7 @@ def test_chain_leads_through_tasks_to_idle_channel(ask: Ask) -> None:
 
     assert "channel #1 from Source: payments (1/1), whose own watermark is only 12 ms" in text
     assert "that channel was idle from 60.000000 ms on" in text
-    assert "[8.11, 8.13]" in text
+    assert "[8.11, 8.16]" in text
     assert text.splitlines()[-1].startswith("Source: payments (1/1) itself declared that it is idle.")
 
 

@@ -219,7 +219,8 @@ BUFFERS = Table(
 CREDITS = Table(
     "credits", Level.FULL, "credits that a receiver granted or a sender received, or the resumption of a channel (section 6.B)",
     (SEQ, TASK, TIME, _CHANNEL, Column("kind", "b", "which step", CreditKind),
-     Column("credits", "i", "number of credits; RESUMED: 0"),
+     Column("credits", "i", "number of credits; below 0: that are void, because a channel without exclusive buffers was blocked "
+            "(rule 6.13); RESUMED: 0"),
      Column("balance", "i", "sender: its credits after this step; receiver: -1")),
 )  # fmt: skip
 SEGMENTS = Table(

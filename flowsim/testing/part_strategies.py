@@ -23,11 +23,11 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.testing.async_calls import Answer, AsyncStep
 from flowsim.testing.parts import (
     AsyncPart,
-    ForcedAlignment,
     JobPart,
     MarkedBroadcast,
     PendingTimers,
     Recovery,
+    SlowReader,
     SplitsWithIdleness,
     TwoInputs,
     TwoReaders,
@@ -105,7 +105,7 @@ def answers_near_timeouts() -> SearchStrategy[AsyncPart]:
 
 def reused_records() -> SearchStrategy[AsyncPart]:
     """Draws async operators with object reuse, behind an operator that emits the same mutable record each time."""
-    return st.builds(AsyncPart, _scripts(), _calls("one", "two"), st.just(True))
+    return st.builds(AsyncPart, _scripts(), _calls("near", "one", "two"), st.just(True))
 
 
 def restored_calls() -> SearchStrategy[AsyncPart]:
@@ -137,14 +137,23 @@ def readers_of_other_widths() -> SearchStrategy[TwoReaders]:
     return st.builds(TwoReaders, numbers, st.sampled_from([(1, 2), (2, 1), (2, 3), (3, 1)]), st.tuples(how, how))
 
 
-def forced_alignments() -> SearchStrategy[ForcedAlignment]:
+def forced_alignments() -> SearchStrategy[SlowReader]:
     """Draws exchanges that align unaligned checkpoints with an aligned timeout, before a slow operator."""
+    return _slow_readers("broadcast", "forward", "rescale")
+
+
+def overtaking_barriers() -> SearchStrategy[SlowReader]:
+    """Draws exchanges with data that barriers overtake, before a slow operator, which is restored with that data."""
+    return _slow_readers("rebalance", "shuffle", "global")
+
+
+def _slow_readers(*partitionings: str) -> SearchStrategy[SlowReader]:
     return st.builds(
-        ForcedAlignment,
-        st.lists(_NUMBERS, min_size=2, max_size=3).map(tuple),
+        SlowReader,
+        st.lists(st.lists(st.integers(0, 99), min_size=2, max_size=8).map(tuple), min_size=2, max_size=3).map(tuple),
         _GAPS_MS,
-        st.sampled_from(["broadcast", "forward", "rescale"]),
-        st.sampled_from([3000, 500, 9000]),
+        st.sampled_from(partitionings),
+        st.sampled_from([3_000, 500, 6_000]),
         recoveries(_unaligned()),
     )
 
@@ -165,31 +174,24 @@ def pending_timers() -> SearchStrategy[PendingTimers]:
 
 def splits_with_idleness() -> SearchStrategy[SplitsWithIdleness]:
     """Draws sources with splits, idleness and watermark alignment, before a slow operator."""
-    entry = st.one_of(
-        st.tuples(st.sampled_from(["p0", "p1"]), _READINGS, st.integers(0, 40)),
-        st.sampled_from([30, 90, 5]),
-    )
-    of_subtasks = st.lists(st.lists(entry, max_size=8).map(_of_splits), min_size=1, max_size=2).map(tuple)
+    step = st.tuples(st.sampled_from(["p0", "p1"]), _READINGS, st.sampled_from([5, 25, 1, 90]))
+    script = st.builds(_of_splits, st.sampled_from([1, 5, 40]), st.lists(step, min_size=2, max_size=10))
     return st.builds(
         SplitsWithIdleness,
-        of_subtasks,
-        st.sampled_from([40, 25, None]),
+        st.lists(script, min_size=1, max_size=2).map(tuple),
+        st.sampled_from([40, 15, None]),
         st.sampled_from([None, 30, 5]),
-        st.sampled_from([0, 2_000, 25_000]),
+        st.sampled_from([0, 2_000, 15_000]),
+        st.booleans(),
     )
 
 
-def _of_splits(entries: Sequence[tuple[str, tuple[str, int], int] | int]) -> tuple[Entry, ...]:
-    script: list[Entry] = []
-    now_ms = 0
-    for entry in entries:
-        if isinstance(entry, int):
-            script.append(sleep(entry))
-        else:
-            split, value, step_ms = entry
-            now_ms += step_ms
-            script.append(record(value, now_ms, split=split))
-    return tuple(script)
+def _of_splits(pace_ms: int, steps: Sequence[tuple[str, tuple[str, int], int]]) -> tuple[Entry, ...]:
+    """Returns a script whose records are ``pace_ms`` of event time apart, with a pause after each."""
+    records = (record(value, number * pace_ms, split=split) for number, (split, value, _) in enumerate(steps))
+    return tuple(
+        entry for each, (_, _, pause_ms) in zip(records, steps, strict=True) for entry in (each, sleep(pause_ms))
+    )
 
 
 def two_inputs() -> SearchStrategy[TwoInputs]:
@@ -214,6 +216,7 @@ def job_parts(max_parts: int = 2) -> SearchStrategy[tuple[JobPart, ...]]:
         reused_records(),
         splits_with_idleness(),
         forced_alignments(),
+        overtaking_barriers(),
         pending_timers(),
         restored_calls(),
     )

@@ -59,7 +59,18 @@ class Recovery:
 
     @property
     def settings(self) -> Mapping[str, object]:
-        return {"checkpointing": self.checkpoints, "restart_strategy": FixedDelayRestart(9, self.delay_ms)}
+        return {"checkpointing": self.checkpoints, "restart_strategy": FixedDelayRestart(3, self.delay_ms)}
+
+
+NARROW_NETWORK: Final[Mapping[str, object]] = {
+    "segment_size_bytes": 16,
+    "exclusive_buffers_per_channel": 1,
+    "floating_buffers_per_gate": 1,
+    "max_buffers_per_channel": 3,
+    "overdraft_buffers": 0,
+    "buffer_timeout_ms": 0,
+}
+"""Settings with which some records fill the buffers before a slow operator."""
 
 
 class _Failure(FlowsimError):
@@ -192,11 +203,11 @@ class TwoReaders:
 
 
 @dataclass(frozen=True, slots=True)
-class ForcedAlignment:
-    """An operator that aligns unaligned checkpoints, because one of its two inputs does not support them (rule 12.19).
+class SlowReader:
+    """An operator that takes time for each record of its two inputs, so that barriers wait behind data.
 
-    ``partitioning``: of that input, which is broadcast or pointwise; the other one is rebalanced. The operator takes
-    ``cost_us`` for each record, so that barriers wait behind data.
+    ``partitioning``: of its first input; the second one is rebalanced. Where the first one supports no unaligned
+    checkpoints, because it is broadcast or pointwise, the operator aligns those of both inputs (rule 12.19).
     """
 
     numbers: tuple[tuple[int, ...], ...]
@@ -213,9 +224,9 @@ class ForcedAlignment:
         width = len(self.numbers)
         scripts = [[entry for n in numbers for entry in (record(n), sleep(self.gap_ms))] for numbers in self.numbers]
         source = env.add_source(ScriptedSource(*scripts))
-        aligned = source.map(lambda value: value).set_parallelism(width).disable_chaining()
-        free = source.rebalance().map(_negated).set_parallelism(width)
-        united = partitioned(aligned, self.partitioning).union(free.rebalance())
+        first = source.map(lambda value: value).set_parallelism(width).disable_chaining()
+        second = source.rebalance().map(_negated).set_parallelism(width)
+        united = partitioned(first, self.partitioning).union(second.rebalance())
         return _last(united, self.recovery).cost(Duration.of_nanos(self.cost_us * 1000)).set_parallelism(width)
 
     def expected(self) -> Output:
@@ -291,17 +302,19 @@ def _key_of(reading: object) -> str:
 class SplitsWithIdleness:
     """A source whose splits have watermarks of their own and become idle, before a slow operator.
 
-    ``drift_ms``: the greatest drift of watermark alignment; None: no alignment.
+    ``drift_ms``: the greatest drift of watermark alignment; None: no alignment. ``is_narrow``: so few buffers that the
+    source waits for output.
     """
 
     scripts: tuple[tuple[Entry, ...], ...]
     idle_ms: int | None
     drift_ms: int | None
     cost_us: int
+    is_narrow: bool = False
 
     @property
     def settings(self) -> Mapping[str, object]:
-        return {"auto_watermark_interval_ms": 20}
+        return {"auto_watermark_interval_ms": 10, **(NARROW_NETWORK if self.is_narrow else {})}
 
     def add_to(self, env: StreamExecutionEnvironment) -> DataStream:
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
@@ -309,10 +322,9 @@ class SplitsWithIdleness:
             strategy = strategy.with_idleness(Duration.of_millis(self.idle_ms))
         if self.drift_ms is not None:
             drift = Duration.of_millis(self.drift_ms)
-            strategy = strategy.with_watermark_alignment("parts", drift, Duration.of_millis(20))
+            strategy = strategy.with_watermark_alignment("parts", drift, Duration.of_millis(10))
         read = env.from_source(ScriptedSource(*self.scripts), strategy, "splits").set_parallelism(len(self.scripts))
-        slow = read.map(lambda value: value).cost(Duration.of_nanos(self.cost_us * 1000))
-        return slow.set_parallelism(len(self.scripts)).rebalance().map(lambda value: value).set_parallelism(2)
+        return read.rebalance().map(lambda value: value).cost(Duration.of_nanos(self.cost_us * 1000))
 
     def expected(self) -> Output:
         return _values(self.scripts)

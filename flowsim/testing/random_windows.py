@@ -281,31 +281,24 @@ def reactivated_channels(draw: st.DrawFn) -> WindowJob:
     """Draws windows over channels that become active while their watermarks are behind that of the task."""
     low_ms = draw(st.integers(0, 9))
     high_ms = low_ms + draw(st.integers(1, 40))
-    again_ms = draw(st.integers(0, high_ms + 20))
-    pause_ms = draw(st.sampled_from([300, 20]))
-    first, second = (draw(st.lists(st.tuples(keys(2), st.integers(0, high_ms + 9)), max_size=3)) for _ in range(2))
-    late = [record(reading, reading[1]) for reading in first]
-    more = [record(reading, reading[1]) for reading in second]
-    left: list[Entry] = [
-        *late,
-        watermark(low_ms),
-        idle(),
-        sleep(2 * pause_ms),
-        *more,
-        watermark(again_ms),
-        sleep(pause_ms),
-    ]
-    right: list[Entry] = [
-        *more,
-        sleep(pause_ms),
-        watermark(high_ms),
-        sleep(2 * pause_ms),
-        *late,
-        watermark(high_ms + 7),
-    ]
-    ends: list[Entry] = [idle()] if draw(st.booleans()) else []
+    again_ms = draw(st.integers(low_ms + 1, high_ms + 20))
+    # Longer than the buffer timeout, or not.
+    pause_ms = draw(st.sampled_from([150, 20]))
+    early, late = (_records_until(draw, bound_ms) for bound_ms in (high_ms, again_ms))
+    left: list[Entry] = [*early, watermark(low_ms), idle(), sleep(3 * pause_ms), *late, watermark(again_ms)]
+    right: list[Entry] = [*early, sleep(pause_ms), watermark(high_ms), sleep(pause_ms)]
+    highest_ms = max(high_ms, again_ms)
+    for script in (left, right):
+        for number in range(draw(st.integers(0, 3))):
+            more = [idle(), watermark(highest_ms + 1 + number * draw(st.integers(1, 9))), *late]
+            script += [draw(st.sampled_from(more)), sleep(pause_ms)]
     assigner = draw(st.sampled_from(["tumbling", "sliding", "sessions"]))
-    return WindowJob(assigner, "the assigner's", "none", 0, False, False, ((*left, *ends), tuple(right)))
+    return WindowJob(assigner, "the assigner's", "none", 0, False, False, (_rising(left), _rising(right)))
+
+
+def _records_until(draw: st.DrawFn, bound_ms: int) -> list[Entry]:
+    readings = draw(st.lists(st.tuples(keys(2), st.integers(0, bound_ms + 9)), min_size=1, max_size=3))
+    return [record(reading, reading[1]) for reading in readings]
 
 
 @st.composite
@@ -321,18 +314,20 @@ def merging_sessions(draw: st.DrawFn) -> WindowJob:
         at_ms = far_ms
     trigger = draw(st.sampled_from(["every 4 ms", "every 4 ms, purging", "every 4 ms or two counts"]))
     lateness_ms, aggregates = draw(st.sampled_from([0, 9])), draw(st.booleans())
-    rising = [each for each, is_new in zip(script, _rises(script), strict=True) if is_new]
-    return WindowJob("sessions", trigger, "none", lateness_ms, False, False, (tuple(rising),), aggregates)
+    return WindowJob("sessions", trigger, "none", lateness_ms, False, False, (_rising(script),), aggregates)
 
 
-def _rises(script: Sequence[Entry]) -> list[bool]:
+def _rising(script: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Returns the script without watermarks that are not higher than those before them."""
     highest = -1
-    rises = []
+    kept: list[Entry] = []
     for entry in script:
-        rises.append(not isinstance(entry, WatermarkEntry) or entry.timestamp > highest)
         if isinstance(entry, WatermarkEntry):
-            highest = max(highest, entry.timestamp)
-    return rises
+            if entry.timestamp <= highest:
+                continue
+            highest = entry.timestamp
+        kept.append(entry)
+    return tuple(kept)
 
 
 @st.composite

@@ -25,9 +25,9 @@ from flowsim.facts.schema import FACT_TABLES, STATIC_TABLES
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing import (
     AsyncPart,
-    ForcedAlignment,
     JobRun,
     RandomJob,
+    SlowReader,
     WindowJob,
     random_jobs,
     run_job,
@@ -174,7 +174,7 @@ def continuous_trigger_fires_merged_session(job: RandomJob, run: JobRun) -> bool
 def alignment_is_forced_beyond_timeout(job: RandomJob, run: JobRun) -> bool:
     """A task aligns a checkpoint for longer than the aligned timeout, and stores no in-flight data (rule 12.19)."""
     for position, part in enumerate(job.parts):
-        if isinstance(part, ForcedAlignment) and part.recovery.checkpoints.aligned_timeout_ms > 0:
+        if isinstance(part, SlowReader) and part.recovery.checkpoints.aligned_timeout_ms > 0:
             tasks = tasks_of_part(job, run, position)
             timeout_ns = part.recovery.checkpoints.aligned_timeout_ms * NS_PER_MS
             if any(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -153,21 +153,23 @@ def _compare_source(
     last = max(lasts)
     if any(last in source.stopped for source in sources):
         return
-    final = _History(graph, tasks[0], sources).of(last)
-    values, counts = np.unique(final, return_counts=True)
+    history = _History(graph, tasks[0], sources)
+    final = history.of(last)
     for attempt in range(last):
-        view, times = np.unique(_History(graph, tasks[0], sources).of(attempt), return_counts=True)
+        earlier = history.of(attempt)
+        view, times = np.unique(np.concatenate(earlier), return_counts=True)
         found.examined += len(view)
-        places = np.searchsorted(values, view)
-        places[places == len(values)] = 0
-        found_counts = np.where(values[places] == view, counts[places], 0) if len(values) else np.zeros_like(times)
+        # A source may contain a record again, behind those that the earlier attempt sent.
+        as_far = [records[: len(before)] for records, before in zip(final, earlier, strict=True)]
+        counts, counts_as_far = _counts_of(view, final), _counts_of(view, as_far)
         is_distinct = bool((times == 1).all())
-        for what, mask in (
-            ("a record was sent before a failure, and is lost after it", found_counts < times),
-            ("a record was sent once before a failure, and counts twice after it", found_counts > times),
-        ):
-            if "twice" in what and not is_distinct:
-                continue
+        for what, mask, found_counts in (
+            ("a record was sent before a failure, and is lost after it", counts < times, counts),
+            (
+                "a record was sent once before a failure, and counts twice after it",
+                (counts_as_far > times) & is_distinct, counts_as_far,
+            ),
+        ):  # fmt: skip
             for place in np.flatnonzero(mask).tolist():
                 found.broken(
                     what, (tasks[0], attempt, place), vertex=vertex, attempt=attempt, fingerprint=int(view[place]),
@@ -175,38 +177,53 @@ def _compare_source(
                 )  # fmt: skip
 
 
+def _counts_of(records: Ints, parts: Sequence[Ints]) -> Ints:
+    """Returns how often each of the sorted ``records`` is in the parts."""
+    values, counts = np.unique(np.concatenate(parts), return_counts=True)
+    if not len(values):
+        return np.zeros_like(records)
+    places = np.searchsorted(values, records)
+    places[places == len(values)] = 0
+    return np.where(values[places] == records, counts[places], 0)
+
+
 class _History:
-    """The records that count up to the end of an attempt: before each restore only those before the cut."""
+    """The records of each subtask that count up to the end of an attempt: before each restore only those before the cut."""
 
     def __init__(self, graph: JobGraph, task: int, sources: Sequence[Delivered]) -> None:
         self._graph = graph
         self._task = task
         self._sources = sources
 
-    def of(self, attempt: int) -> Ints:
-        parts = [source.records.get(attempt, _EMPTY) for source in self._sources]
-        return np.concatenate([self._before(attempt), *parts])
+    def of(self, attempt: int) -> list[Ints]:
+        parts = (source.records.get(attempt, _EMPTY) for source in self._sources)
+        return _joined(self._before(attempt), parts)
 
-    def _before(self, attempt: int) -> Ints:
+    def _before(self, attempt: int) -> list[Ints]:
+        nothing = [_EMPTY] * len(self._sources)
         checkpoint = self._graph.history.restored(self._task, attempt)
         if checkpoint == NO_CHECKPOINT:
-            return _EMPTY
+            return nothing
         if all(self._had_finished(source, attempt) for source in self._sources):
             # Rule 12.100: a finished source sent no barrier of the checkpoint, and all its records are before the cut.
             return self.of(attempt - 1)
         for earlier in range(attempt - 1, -1, -1):
             if any((earlier, checkpoint) in source.barriers for source in self._sources):
-                parts = [
+                parts = (
                     source.records.get(earlier, _EMPTY)[: source.barriers.get((earlier, checkpoint))]
                     for source in self._sources
-                ]
-                return np.concatenate([self._before(earlier), *parts])
-        return _EMPTY
+                )
+                return _joined(self._before(earlier), parts)
+        return nothing
 
     def _had_finished(self, source: Delivered, attempt: int) -> bool:
         """A task that was restored as finished may fail again before it ends."""
         restored = source.restored_as_finished
         return attempt in restored and (attempt - 1 in source.finished or attempt - 1 in restored)
+
+
+def _joined(before: Sequence[Ints], parts: Iterable[Ints]) -> list[Ints]:
+    return [np.concatenate(both) for both in zip(before, parts, strict=True)]
 
 
 def _mode(graph: JobGraph) -> bool:
@@ -245,10 +262,16 @@ _COUNTS: Final = """\
 - What this proves: with law restored-state the state of every task is that of its cut, and with the channels no element
   is between two cuts; the sources send the rest again. So every record of a source has its effect {effect} in
   the final state and, with law committed-once, in the committed output. What it does not: the results of a user function
-  are not computed again, and a source whose records depend on the time at which they are read violates the law.
+  are not computed again, and a source whose records depend on the time at which they are read violates the law, as does
+  one that contains records twice and then reads its splits in another order.
 - Not compared: a vertex of which a task was stopped (STOP_WITH_DRAIN or STOP_NO_DRAIN in `lifecycle`); sources with more
   than {most:,} records in an attempt of a subtask; subtasks of a vertex with different numbers of attempts.
 """
+
+
+_TWICE: Final = """, or, if all records of the earlier history are distinct, more
+  often: there the last history has as many records of each subtask as the earlier one, because behind them the source
+  may contain a record again"""
 
 
 def _counts(other: str, twice: str, effect: str) -> str:
@@ -269,7 +292,7 @@ LAWS: Final = (
         join=_compare,
         attempts=Attempts.ALL,
         counts=_counts(
-            "at-least-once", ", or, if all records of the earlier history are distinct, more often", "once"
+            "at-least-once", _TWICE, "once"
         ),
     ),
     Law(

@@ -83,7 +83,8 @@ class Credits:
         if kind in (_INITIAL_GRANTED, _INITIAL_GOT):
             account.initial += amount
         else:
-            account.later += amount
+            # Rule 6.13: below 0 is void credit, which either side drops on its own.
+            account.later += max(amount, 0)
         if is_grant:
             self._in_flight.examined += 1
         elif account.balance < 0 or account.balance != recorded:
@@ -188,7 +189,8 @@ _COUNTS_CREDITS: Final = """\
 - Rows examined: rows of `credits`, and SENT and RECEIVED rows of `buffers`.
 - Per channel, 1 for each of these equations that is not true. In a prefix, the left side may be lower:
   - initial: the sum of `credits` of the INITIAL_GOT rows = the sum of the INITIAL_GRANTED rows;
-  - announced: the sum of `credits` of the GOT rows = the sum of the ANNOUNCED rows;
+  - announced: the sum of `credits` of the GOT rows = the sum of the ANNOUNCED rows, without those below 0, which are
+    credit that is void (rule 6.13);
   - spent: the number of DATA rows RECEIVED = the number of DATA rows SENT.
 - The *balance* of a channel starts at 0 and changes with the rows of its sender. An INITIAL_GOT or GOT row adds its
   `credits`; on a blocking edge, the `credits` of an INITIAL_GOT row are the balance, because a new reader begins. A

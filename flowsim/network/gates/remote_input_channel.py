@@ -118,9 +118,16 @@ class RemoteInputChannel(InputChannel):
         else:
             self._trace_received(buffer, sequence_number, backlog)
             if data_type.is_blocking_upstream and self.initial_credit == 0:
+                self._trace_void_credit()
                 self.buffers.release_floating_buffers()  # Rule 6.13: nothing arrives until the channel is resumed.
             self._on_event(buffer, sequence_number, data_type)
         self.on_sender_backlog(backlog)
+
+    def _trace_void_credit(self) -> None:
+        """Records the announced credit for buffers that the channel gives back (rule 6.13)."""
+        void = self.buffers.floating_available - self.unannounced_credit
+        if void > 0 and self.trace is not None:
+            self.trace.credit(self.channel_id, CreditKind.ANNOUNCED, -void, -1)
 
     def _on_data(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
         segment = self.buffers.request_buffer()

@@ -22,7 +22,7 @@ def credits(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     for seq, _, _, channel, kind, amount, balance in facts.rows("credits"):
         if channel in remote:
             examined += 1
-            sums[channel, kind] = sums.get((channel, kind), 0) + amount
+            sums[channel, kind] = sums.get((channel, kind), 0) + max(amount, 0)
             if kind in (CreditKind.INITIAL_GOT, CreditKind.GOT, CreditKind.RESUMED):
                 steps.setdefault(channel, []).append((seq, amount, balance, "got credits"))
     data: dict[tuple[int, int], int] = {}

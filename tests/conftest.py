@@ -80,6 +80,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--hostile", action="store_true", help="all cases of tests/hostile (default: about 100, always the same)"
     )
     parser.addoption(
+        "--random-jobs", type=int, metavar="N", help="random jobs of each kind that all laws judge (default: 3)"
+    )
+    parser.addoption("--random-seed", type=int, metavar="SEED", help="the seed of the first of these jobs (default: 0)")
+    parser.addoption(
         "--explored-seeds",
         type=int,
         metavar="N",

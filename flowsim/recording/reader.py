@@ -69,6 +69,7 @@ class Recording:
         self.epochs: tuple[dict[str, int], ...] = tuple(marker.rows for marker in markers)
         """The number of rows per table of each complete epoch."""
         self._rows: dict[str, list[tuple[int | str, ...]]] = {}
+        self._time_bounds: dict[tuple[str, int], tuple[int, int]] = {}
 
     @classmethod
     def open(cls, path: str | Path, location: str = "", limits: Limits = DEFAULT_LIMITS) -> Recording:
@@ -185,6 +186,11 @@ class Recording:
         """Returns the minimum and maximum ``time_ns`` of one table in one epoch; None without rows."""
         if table not in self.epochs[epoch]:
             return None
+        if (table, epoch) not in self._time_bounds:
+            self._time_bounds[table, epoch] = self._read_time_bounds(table, epoch)
+        return self._time_bounds[table, epoch]
+
+    def _read_time_bounds(self, table: str, epoch: int) -> tuple[int, int]:
         position = TABLES[table].names.index("time_ns")
         with self._opened(table, epoch) as file:
             columns = [file.metadata.row_group(group).column(position) for group in range(file.num_row_groups)]

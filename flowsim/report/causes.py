@@ -30,7 +30,7 @@ from flowsim.why.sentence import KeyValue, Quantity, RecordValue, Sentence
 CAUSES: Final = "causes"
 CAUSE_COLUMNS: Final = "cause_columns"
 
-_SAMPLE: Final = 2048
+_SAMPLE: Final = 1024
 _BASES: Final = ("timestamp", "watermark", "record", "key")
 """Columns of a late record that columns of its causes are given less of, where that is smaller."""
 _BEHIND: Final = "behind"

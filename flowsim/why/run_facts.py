@@ -184,7 +184,11 @@ class RunFacts:
             columns = {name: as_numpy(stored[name]).astype(np.int64) for name in TABLES[table].names}
             attempts = as_numpy(stored[TASK_ATTEMPT.name]).astype(np.int64)
             self._check(TABLES[table], columns)
-            order = np.lexsort((columns["seq"], columns["task"]))
+            # Usually the facts of a task are stored in their order already.
+            order = np.argsort(columns["task"], kind="stable")
+            task, seq = columns["task"][order], columns["seq"][order]
+            if ((np.diff(seq) < 0) & (np.diff(task) == 0)).any():
+                order = np.lexsort((columns["seq"], columns["task"]))
             columns, attempts = {name: column[order] for name, column in columns.items()}, attempts[order]
             found: dict[int, Attempts] = {}
             changes = np.flatnonzero((np.diff(columns["task"]) != 0) | (np.diff(attempts) != 0)) + 1

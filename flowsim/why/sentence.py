@@ -97,11 +97,11 @@ class Sentence(tuple[Part, ...]):
         """Sentences among the parts become part of this one."""
         found: list[Part] = []
         for part in parts:
-            if isinstance(part, Sentence):
+            if type(part) is Sentence:
                 found += part
             else:
-                found.append(part)
-        return super().__new__(cls, found)
+                found.append(part)  # type: ignore[arg-type]
+        return tuple.__new__(cls, found)
 
     def __str__(self) -> str:
         return "".join(map(str, self))

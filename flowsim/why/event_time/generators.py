@@ -16,6 +16,10 @@ from flowsim.why.sentence import EventTime, EventTimeSpan, RecordCount, Sentence
 
 def generator_of(facts: RunFacts, channel: Channel) -> Operator | None:
     """The operator in the sender's chain whose strategy makes the watermarks of a channel; None if they pass through."""
+    return facts.shared(("generator", channel.edge), channel.source_task, lambda: _generator_of(facts, channel))
+
+
+def _generator_of(facts: RunFacts, channel: Channel) -> Operator | None:
     number = facts.graph.edges[channel.edge].source_operator
     while number >= 0:
         operator = facts.operator(channel.source_task, number)

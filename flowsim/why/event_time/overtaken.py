@@ -30,8 +30,8 @@ def overtaking_causes(facts: RunFacts, task: int, seq: int, limit: int) -> list[
             return [*causes, *_not_waited_for(facts, state, states, arrival)]
         sender = state.channel.source_task
         watermark = _overtaker(facts, state, limit, arrival)
-        causes.append(_behind_watermark(facts, state, watermark))
-        origin = sent_at(facts, state.channel, watermark["position"])
+        cause, origin = _behind_watermark(facts, state, watermark)
+        causes.append(cause)
         if sent is None or origin is None:
             return causes
         made = _made_by(facts, state, origin, sent, limit)
@@ -44,16 +44,19 @@ def overtaking_causes(facts: RunFacts, task: int, seq: int, limit: int) -> list[
         task, seq = sender, sent["seq"]
 
 
-def _behind_watermark(facts: RunFacts, state: ChannelState, watermark: Row) -> Cause:
-    def cause() -> Cause:
+def _behind_watermark(facts: RunFacts, state: ChannelState, watermark: Row) -> tuple[Cause, Row | None]:
+    """The cause, and the watermark as its sender recorded it."""
+
+    def made() -> tuple[Cause, Row | None]:
         text = Sentence(
             f"The record came over {facts.from_(state.channel)}, behind watermark ",
             EventTime(watermark["timestamp"]),
             f" of that channel, which {facts.task(state.channel.source_task)} had sent before it.",
         )
-        return Cause(text, ("8.18", "I7.b"), place_of(watermark), channel=state.channel.channel)
+        cause = Cause(text, ("8.18", "I7.b"), place_of(watermark), channel=state.channel.channel)
+        return cause, sent_at(facts, state.channel, watermark["position"])
 
-    return facts.shared(("behind watermark", watermark["seq"]), watermark["task"], cause)
+    return facts.shared(("behind watermark", watermark["seq"]), watermark["task"], made)
 
 
 def _overtaker(facts: RunFacts, state: ChannelState, limit: int, arrival: Row) -> Row:

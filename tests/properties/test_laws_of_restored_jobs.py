@@ -208,6 +208,13 @@ def test_restored_job_violates_no_law(first: int, tmp_path: Path) -> None:
             run(seed, 1 + seed // 2 % 3, None, path)
 
 
+def test_task_without_state_may_be_notified_of_the_snapshot_from_which_the_job_started(tmp_path: Path) -> None:
+    """An abort names the latest completed checkpoint, which the task does not know (rule 12.4)."""
+    path = _saved(run(135, 1, tmp_path / "135"))
+    assert path is not None
+    run(135, 2, None, path)
+
+
 def test_threads_of_failed_attempts_end() -> None:
     """A task of the asynchronous operator of Flink 1.8 fails in a notification; its emitter ends with it."""
     assert run(6, 1, None).status is JobStatus.FINISHED

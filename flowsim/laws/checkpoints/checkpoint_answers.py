@@ -99,7 +99,9 @@ class StepsOfTask:
 
 def _completed(graph: JobGraph) -> dict[int, int]:
     events = graph.history.completed.values()
-    return {event.checkpoint: event.time_ns for event in events if event.type in NOTIFYING}
+    completed = {event.checkpoint: event.time_ns for event in events if event.type in NOTIFYING}
+    # Rule 12.4: with an abort, a task that starts without state learns of the snapshot from which the others were restored.
+    return {graph.history.first_restored: 0, **completed}
 
 
 def _needs_notifications(graph: JobGraph) -> str:
@@ -148,7 +150,8 @@ LAWS: Final = (
 - Not applicable: no row in `checkpoints`, or only completed savepoints (rule 12.51).
 - Rows examined: NOTIFY_COMPLETE and NOTIFY_ABORTED rows of `checkpoint_steps`.
 - A NOTIFY_COMPLETE row is a violation when
-  - the checkpoint is not completed at its `time_ns`, or its type is SAVEPOINT (rule 12.51);
+  - the checkpoint is not completed at its `time_ns`, or its type is SAVEPOINT (rule 12.51), and it is not the snapshot
+    from which the job started: a task without state learns of that one with the first abort (rule 12.4);
   - its id is not above the id of each NOTIFY_COMPLETE row before it in the same attempt;
   - its id is not above the id of the RESTORE row of the attempt (rule 12.4).
 - A NOTIFY_ABORTED row is a violation when the checkpoint is completed at its `time_ns`.

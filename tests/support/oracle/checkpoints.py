@@ -81,6 +81,7 @@ def checkpoint_notifications(facts: Facts, graph: JobGraph, whole: bool) -> Coun
         for event in graph.history.checkpoints
         if event.action == CheckpointAction.COMPLETED and event.type != SnapshotKind.SAVEPOINT
     }
+    completed = {graph.history.first_restored: 0, **completed}
     examined = violations = 0
     newest: dict[int, int] = {}
     restored: dict[int, int] = {}

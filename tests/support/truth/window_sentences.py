@@ -39,14 +39,19 @@ def cleaned(claim: Claim) -> bool:
 
 
 def cleanup_time(claim: Claim) -> bool:
-    of, _, window = pane(claim)
+    of, key, window = pane(claim)
     lateness, rows = params(of).get("lateness_ms", 0), cleanup_rows(claim)
     due = time_of(claim["x"])
-    if claim.number("d") != lateness or due != last_ms(window) + lateness or not rows:
+    if claim.number("d") != lateness or due != last_ms(window) + lateness:
         return False
-    if claim["w"] is None:
-        return rows[-1].action == TimerAction.REGISTER
-    return rows[-1].action == TimerAction.FIRE and rows[-1].watermark == time_of(claim["w"]) >= due
+    if claim["w"] is not None:
+        return bool(rows) and rows[-1].action == TimerAction.FIRE and rows[-1].watermark == time_of(claim["w"]) >= due
+    # Rule 10.7: the timer is registered after the firing of a record, which may take time.
+    later = [
+        row for row in rows_of(of, key, window, of.run.all("timers", of.task, claim.now)) if row.time_ns > claim.now
+    ]
+    shown = rows[-1:] or [row for row in later if row.timestamp == due][:1]
+    return bool(shown) and shown[0].action == TimerAction.REGISTER
 
 
 def clock_cleanup(claim: Claim) -> bool:

@@ -18,7 +18,7 @@ PARTS = {
         "is late at strict (1/1)", "window [0, 10)", "itself emitted watermark 11 ms", "[10.8, 10.9]",
     ],
     """12_three_lateness_settings late '["a",3]'""": ["is not late", "a window was still open", "reaches 9 ms"],
-    "16_two_watermarks late": ["channel #1 from Source: payments (1/1)", "idle from 60.000000 ms", "[8.11, 8.13]"],
+    "16_two_watermarks late": ["channel #1 from Source: payments (1/1)", "idle from 60.000000 ms", "[8.11, 8.16]"],
     """23_splits_of_one_subtask late '[5,"slow"]'""": ["is late at blind_seen", "a bound of at least 31 ms", "[8.1]"],
     "03_slow_sink_backpressure waiting": ["Sink: slow (1/1) is busy", "It is the bottleneck", "[3.28, 13.1]"],
     "03_slow_sink_backpressure waiting numbers --at 500ms": [

@@ -106,8 +106,8 @@ def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyA
         answer = why_late(
             facts, f"{facts.names.value(row['fingerprint'])}@{row['timestamp']}", frozenset({row["task"]})
         )
-        count = count_text(len(late[0].late), "late record")
-        text = f"{pane_text(facts, late[0])} got only {count}, and no other record by then."
+        count = count_text(len(late[0].late), "record")
+        text = f"{pane_text(facts, late[0])} got no record in time: {count} arrived after it had been closed."
         return WhyAnswer(Cause(text, ("10.9",), place_of(row)), (answer.statement, *answer.causes))
     if about.window is None and keys is not None:
         name = facts.names.key(min(keys))

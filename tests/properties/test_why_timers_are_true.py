@@ -53,7 +53,7 @@ OTHER_ANSWERS = (
     "has not fired",
     "has received",
     "has emitted",
-    "got only",
+    "got no record in time",
     "has fired at",
     "The recording does not show",
     "a window exists only from its first record on",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import WindowResult
+from flowsim.facts.kinds import ElementKind, WindowResult
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.merging import MergingWindows
 from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
@@ -72,7 +72,14 @@ def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -
             "computes; --at TIME asks about a part of the run"
         )
     panes: dict[tuple[int, int, int], Pane] = {}
-    merging = MergingWindows()
+    merging, earlier = MergingWindows(), _Watermarks(facts, task)
+
+    def was_cleaned(window: tuple[int, int, int], intake: Row) -> bool:
+        """Whether the window was cleaned up after its last record, in an attempt before that of the next one."""
+        known = panes.get(window)
+        if known is None or not known.intakes or not plan.event_time:
+            return False
+        return earlier.reached(plan.cleanup_of(known.last_ms), known.intakes[-1]["seq"], intake["seq"])
 
     def pane_of(key: int, window: Window) -> Pane:
         return panes.setdefault((key, *window), Pane(task, operator, plan, key, window))
@@ -84,8 +91,9 @@ def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -
                 pane_of(intake["key"], window).late.append(intake)
                 continue
             if plan.merging:
-                for known in [one for one in merging.of(intake["key"]) if _is_gone(plan, one[1:], intake)]:
-                    merging.forget(known)
+                for known in list(merging.of(intake["key"])):
+                    if _is_gone(plan, known[1:], intake) or was_cleaned(known, intake):
+                        merging.forget(known)
                 whole, absorbed, _ = merging.unite((intake["key"], *window))
                 into = pane_of(whole[0], (whole[1], whole[2]))
                 if _is_gone(plan, whole[1:], intake):
@@ -96,10 +104,26 @@ def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -
                     if one != whole and one in panes:
                         into.intakes += panes.pop(one).intakes
                 window = into.window
+            if was_cleaned((intake["key"], *window), intake):
+                panes[(intake["key"], *window)].intakes.clear()
             pane_of(intake["key"], window).intakes.append(intake)
     for fire in facts.rows_of_state("window_fire", task).equal(operator=operator.operator):
         pane_of(fire["key"], (fire["window_start"], fire["window_end"])).fires.append(fire)
     return list(panes.values())
+
+
+class _Watermarks:
+    """The watermarks of the earlier attempts that the state of a task contains; after a restore they begin anew."""
+
+    def __init__(self, facts: RunFacts, task: int) -> None:
+        self._rows = facts.restored_rows("task_watermark", task, facts.attempt_of(task)).equal(
+            kind=ElementKind.WATERMARK
+        )
+
+    def reached(self, cleanup: int, after_seq: int, before_seq: int) -> bool:
+        """Whether a watermark between two facts reached the time at which a window is cleaned up."""
+        between = self._rows.after(after_seq).before(before_seq)
+        return bool((between["timestamp"] >= cleanup).any())
 
 
 def _is_gone(plan: WindowPlan, window: tuple[int, ...], intake: Row) -> bool:

@@ -1,4 +1,4 @@
-"""What rules 8.1 to 10.36 say about a recorded run, computed from its rows without the code that answers questions."""
+"""What the rules of chapters 8 to 10 say about a recorded run, computed from its rows without the code that answers questions."""
 
 from __future__ import annotations
 

@@ -89,7 +89,9 @@ HELD: Sequence[Pattern] = (
         ),
     ),
     event_pattern(
-        "only late records", WINDOW + r" got only {n:N} late records?, and no other record by then\.", only_late
+        "only late records",
+        WINDOW + r" got no record in time: {n:N} records? arrived after it had been closed\.",
+        only_late,
     ),
     event_pattern("count", r"It fires when it has {n:N} records?; it has {k:N}\. Time does not fire it\.", of_count),
     event_pattern(

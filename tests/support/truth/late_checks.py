@@ -6,7 +6,7 @@ import json
 import re
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.units import NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.truth.event_time_rules import (
     PENDING,
     combined,
@@ -117,6 +117,14 @@ def made(claim: Claim) -> bool:
         assert (ms_of(claim["high"]), ms_of(claim["bound"])) == (rows[-1].max_timestamp, bound)
         return ms_of(claim["high"]) - bound - 1 == mark
     return how_merged(claim, task, operator, mark, rows[-1])
+
+
+def made_last(claim: Claim) -> bool:
+    """A strategy generates MAX when its input has ended, and no watermark after it (8.7)."""
+    run, (task, operator) = run_of(claim), place_of(claim, "o")
+    rows = generated(run, task, operator, -1, past(claim))
+    marks = [row.timestamp for row in rows if row.kind == ElementKind.WATERMARK]
+    return bool(marks) and marks[-1] == MAX_WATERMARK
 
 
 def how_merged(claim: Claim, task: int, operator: Row, mark: int, row: Row | None) -> bool:
@@ -281,10 +289,9 @@ def all_arrived(claim: Claim) -> bool:
 
 
 def _intakes(claim: Claim) -> list[Row]:
-    """The arrivals of the record that the statement names."""
-    text = claim.before[0] if claim.before else claim.found.string
-    value = re.match(r"Record (.+?) \(timestamp (-?[\d,]+) ms\)", text)
-    assert value is not None
+    """The arrivals of the record that the answer is about."""
+    record = re.compile(r"Record (.+?) \(timestamp (-?[\d,]+) ms\)")
+    value = next(found for text in (*claim.before, claim.found.string) if (found := record.match(text)))
     run, at = run_of(claim), int(value[2].replace(",", ""))
     rows = [row for task in run.tasks for of in run.attempts("window_intake", task) for row in of]
     return [row for row in rows if row.timestamp == at and row.time_ns <= claim.now]

@@ -28,6 +28,7 @@ from tests.support.truth.late_checks import (
     itself,
     late,
     made,
+    made_last,
     none_late,
     not_announced,
     not_waited_for,
@@ -105,6 +106,9 @@ LATE: Sequence[Pattern] = (
         "generated watermark",
         rf"{{o:O}} generated watermark {{w:E}} after {{n:N}} records?(?:: (?:{HIGHEST}|{MERGED}))?\.",
         made,
+    ),
+    event_pattern(
+        "generated MAX", r"{o:O} generated watermark MAX \(end of event time\) at the end of its input\.", made_last
     ),
     event_pattern(
         "split of the record",

@@ -371,4 +371,4 @@ def test_trace_and_why_name_a_split_as_its_source_does(flowsim: Flowsim, tmp_pat
     assert 'Source: topic, split "behind", generates 9 ms after 1 record' in trace
     assert "split 0" not in trace
     why = " ".join(flowsim("why", "out", "no-output", "out", "[0, 100)", "--at", "500ms").out.split())
-    assert 'the minimum over its splits: split "behind" has watermark 9 ms' in why
+    assert 'the minimum over the 2 splits that it waits for, that of split "behind"' in why

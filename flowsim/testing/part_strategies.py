@@ -154,7 +154,7 @@ def _slow_readers(*partitionings: str) -> SearchStrategy[SlowReader]:
         _GAPS_MS,
         st.sampled_from(partitionings),
         st.sampled_from([3_000, 500, 6_000]),
-        recoveries(_unaligned()),
+        recoveries(_unaligned(), max_record=16),
     )
 
 
@@ -173,14 +173,17 @@ def pending_timers() -> SearchStrategy[PendingTimers]:
 
 
 def splits_with_idleness() -> SearchStrategy[SplitsWithIdleness]:
-    """Draws sources with splits, idleness and watermark alignment, before a slow operator."""
+    """Draws sources with splits, and idleness or watermark alignment, before a slow operator."""
     step = st.tuples(st.sampled_from(["p0", "p1"]), _READINGS, st.sampled_from([5, 25, 1, 90]))
     script = st.builds(_of_splits, st.sampled_from([1, 5, 40]), st.lists(step, min_size=2, max_size=10))
+    # Rule 8.24: a split that is paused just before it becomes idle waits for ever.
+    limits = st.sampled_from([(40, None), (15, None), (None, 30), (None, 5)])
     return st.builds(
-        SplitsWithIdleness,
-        st.lists(script, min_size=1, max_size=2).map(tuple),
-        st.sampled_from([40, 15, None]),
-        st.sampled_from([None, 30, 5]),
+        lambda scripts, limits, cost_us, is_narrow: SplitsWithIdleness(
+            tuple(scripts), limits[0], limits[1], cost_us, is_narrow
+        ),
+        st.lists(script, min_size=1, max_size=2),
+        limits,
         st.sampled_from([0, 2_000, 15_000]),
         st.booleans(),
     )

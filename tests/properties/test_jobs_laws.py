@@ -107,7 +107,12 @@ SLOW = ScriptedSource(
 """More than a buffer at a time, and pauses in which the rest of it is flushed."""
 
 NEEDS_CHECKPOINTS = ("resume_not_woken",)
-NEEDS_OTHER_OPERATORS = ("processing_time_timer_lost", "forward_over_several_channels")
+NEEDS_OTHER_OPERATORS = (
+    "processing_time_timer_lost",
+    "forward_over_several_channels",
+    "idle_under_back_pressure",
+    "idle_clock_stuck",
+)
 NEEDS_PAUSES = ("backlog_before_flush", "notification_late")
 NEEDS_A_STRATEGY = ("watermark_too_high", "idle_but_speaking", "never_active_again")
 NEEDS_OTHER_WINDOWS = ("session_loses_rows", "purge_forgotten", "timer_under_wrong_key", "cleanup_left_at_merge")

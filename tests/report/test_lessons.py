@@ -27,5 +27,5 @@ def test_link_of_a_lesson_opens_the_report_at_its_moment(browser: Browser, tmp_p
     page.wait_for_selector("html[data-ready]")
     text = page.inner_text("body")
     assert 'strict drops late record ["a",4] (timestamp 5 ms)' in text
-    assert "5 is late: watermark 11" in text, "the view of event time"
+    assert "The watermark of the operator was 11 ms when the record arrived" in text, "the view of event time"
     page.close()

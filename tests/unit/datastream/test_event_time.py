@@ -86,7 +86,7 @@ def test_operators_are_described_with_watermark_strategy() -> None:
     assert [found["watermarks"] for found in params if "watermarks" in found] == [
         {
             "kind": "bounded", "bound_ms": 5, "per_record": False, "idle_ms": 1000, "group": "g", "max_drift_ms": 20,
-            "interval_ms": 300,
+            "interval_ms": 300, "auto_watermark_interval_ms": 200,
         },
         {"kind": "monotonous", "bound_ms": 0, "per_record": False},
     ]  # fmt: skip

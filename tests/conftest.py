@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator, Iterator
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ SHARES_FLINK = "tests/differential/"
 """Where tests that share the virtual machine with the real Flink are."""
 TALLIES: pytest.StashKey[dict[str, list[int]]] = pytest.StashKey()
 """Subject of a differential test -> sequences, commands, divergences, of this process or of all its workers."""
+TRUTH_COUNTS: pytest.StashKey[dict[str, Counter[str]]] = pytest.StashKey()
+"""Test file -> sentences of `flowsim why` that were compared with recordings, by pattern."""
 SKIPS_ARE_FAILURES = os.environ.get("FLOWSIM_SKIPS_ARE_FAILURES", "") not in ("", "0")
 
 # Jobs that a shell starts in the background ignore SIGINT, and so would the processes that the tests start.
@@ -74,6 +77,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the reports of all scenarios, in light and dark colours (default: one, always the same)",
     )
     parser.addoption(
+        "--truth-counts", action="store_true", help="how many sentences of each pattern of `flowsim why` were compared"
+    )
+    parser.addoption(
         "--half-of-properties", action="store_true", help="every second test of tests/properties, always the same"
     )
     parser.addoption(
@@ -101,6 +107,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[TALLIES] = {}
+    config.stash[TRUTH_COUNTS] = {}
     if config.option.flink_examples is None:
         if config.option.flink_seed is not None:
             raise pytest.UsageError("--flink-seed needs --flink-examples: without it the examples are always the same")
@@ -136,6 +143,12 @@ def spark() -> Iterator[SparkSession]:
 def flink_tallies(request: pytest.FixtureRequest) -> dict[str, list[int]]:
     """Subject -> sequences, commands and divergences from the real Flink, printed at the end of the session."""
     return request.config.stash[TALLIES]
+
+
+@pytest.fixture
+def truth_counts(request: pytest.FixtureRequest) -> Counter[str]:
+    """Pattern -> sentences that the tests of this file compared, printed at the end of the session."""
+    return request.config.stash[TRUTH_COUNTS].setdefault(request.path.name, Counter())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -185,17 +198,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):  # a worker of xdist tells its controller
         session.config.workeroutput["flink_tallies"] = session.config.stash[TALLIES]
+        counts = {name: dict(counted) for name, counted in session.config.stash[TRUTH_COUNTS].items()}
+        session.config.workeroutput["truth_counts"] = counts
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    tallies = node.config.stash[TALLIES]
-    for subject, counts in getattr(node, "workeroutput", {}).get("flink_tallies", {}).items():
+    tallies, output = node.config.stash[TALLIES], getattr(node, "workeroutput", {})
+    for name, counted in output.get("truth_counts", {}).items():
+        node.config.stash[TRUTH_COUNTS].setdefault(name, Counter()).update(counted)
+    for subject, counts in output.get("flink_tallies", {}).items():
         tallies[subject] = [sum(pair) for pair in zip(counts, tallies.get(subject, [0, 0, 0]), strict=True)]
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """How much was compared with the real Flink."""
+    """How much was compared with the real Flink, and how many sentences with recordings."""
+    _write_truth_counts(terminalreporter, config)
     tallies = config.stash[TALLIES]
     if tallies:
         terminalreporter.section("compared with Flink 2.3.0")
@@ -204,6 +222,18 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for subject, (sequences, commands, divergences) in sorted(tallies.items()):
         verdict = "DIVERGED" if divergences else "no divergence"
         terminalreporter.write_line(f"{subject}: {sequences:,} sequences, {commands:,} commands, {verdict}")
+
+
+def _write_truth_counts(terminalreporter: Any, config: pytest.Config) -> None:
+    """A line for each file; for each pattern as well if asked for, or if the jobs were new."""
+    files = sorted(config.stash[TRUTH_COUNTS].items())
+    if files:
+        terminalreporter.section("sentences of `flowsim why` compared with recordings")
+    each_pattern = config.option.truth_counts or os.environ.get("FLOWSIM_HYPOTHESIS_PROFILE") == "deep"
+    for name, counts in files:
+        terminalreporter.write_line(f"{name}: {counts.total():,} sentences of {len(+counts)} of {len(counts)} patterns")
+        for pattern, count in sorted(counts.items()) if each_pattern else ():
+            terminalreporter.write_line(f"{count:9,} {pattern}")
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -1,7 +1,7 @@
 """The exchanges that are called aligned were aligned, and no other: over random jobs, beside the recorded barriers.
 
-``FLOWSIM_ALIGNED_RUNS`` and ``FLOWSIM_ALIGNED_SEED`` choose how many jobs and which; ``-s`` prints how many sentences of
-each pattern were compared.
+``FLOWSIM_ALIGNED_RUNS`` and ``FLOWSIM_ALIGNED_SEED`` choose how many jobs and which; ``--truth-counts`` prints how many
+sentences of each pattern were compared.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ SETTINGS = {
     "at least once": replace(ENABLED, exactly_once=False),
     "disabled": CheckpointSettings(unaligned=True),
 }
-COMPARED: Counter[str] = Counter()
 
 
 def key(value: Any) -> int:
@@ -166,7 +165,9 @@ def case(tmp_path: Path) -> Callable[[int], Case]:
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + RUNS))
-def test_marks_agree_with_barriers_of_channels(case: Callable[[int], Case], seed: int) -> None:
+def test_marks_agree_with_barriers_of_channels(
+    case: Callable[[int], Case], seed: int, truth_counts: Counter[str]
+) -> None:
     """Rule 12.19: on a marked exchange no barrier overtakes, and nothing is stored; on others barriers may overtake."""
     found = case(seed)
     assert set(found.names.forced) == found.forced
@@ -193,11 +194,13 @@ def test_marks_agree_with_barriers_of_channels(case: Callable[[int], Case], seed
             assert was == "ALIGNED"
         if was == "FORCED_ALIGNED":
             assert found.forced == set(map(int, (row[0] for row in found.recording.static_rows("edges"))))
-        COMPARED[was] += 1
+        truth_counts[f"checkpoint {was}"] += 1
 
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + RUNS))
-def test_answers_agree_with_barriers_of_channels(case: Callable[[int], Case], seed: int) -> None:
+def test_answers_agree_with_barriers_of_channels(
+    case: Callable[[int], Case], seed: int, truth_counts: Counter[str]
+) -> None:
     found = case(seed)
     facts = RunFacts(found.recording)
     for trigger in found.triggers[:8]:
@@ -205,7 +208,7 @@ def test_answers_agree_with_barriers_of_channels(case: Callable[[int], Case], se
             edge, checkpoint = int(row[0]), trigger["checkpoint"]
             text = text_of(why_aligned(facts, [f"edge {edge}", str(checkpoint)], None))
             for pattern in compared(found, text, edge, trigger):
-                COMPARED[pattern] += 1
+                truth_counts[pattern] += 1
 
 
 def compared(found: Case, text: str, edge: int, trigger: dict[str, int]) -> Iterator[str]:
@@ -311,8 +314,7 @@ def moment_of(found: Case) -> Callable[[int], str]:
     return RunFacts(found.recording).moment
 
 
-def test_every_pattern_was_compared() -> None:
+def test_every_pattern_was_compared(truth_counts: Counter[str]) -> None:
     """Runs after the others; with few runs, or in a process of its own, it has nothing to say."""
-    print(dict(sorted(COMPARED.items())))
-    if RUNS >= 20 and COMPARED["written and read"] > 500:
-        assert set(COMPARED) >= {"by force", "overtook", "aligned", "its partitioner", "another input"}
+    if RUNS >= 20 and truth_counts["written and read"] > 500:
+        assert set(truth_counts) >= {"by force", "overtook", "aligned", "its partitioner", "another input"}

@@ -66,11 +66,12 @@ class Pattern:
 
 
 class Sentences:
-    """The known patterns; counts the sentences of each."""
+    """The known patterns; adds to ``seen`` the number of sentences of each that were checked."""
 
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
+    def __init__(self, patterns: Sequence[Pattern], seen: Counter[str] | None = None) -> None:
         self._patterns = [(pattern, pattern.regex) for pattern in patterns]
-        self.seen: Counter[str] = Counter({pattern.name: 0 for pattern in patterns})
+        self.seen: Counter[str] = Counter() if seen is None else seen
+        self.seen.update({pattern.name: 0 for pattern in patterns})
 
     def check(self, run: RecordedRun, now: int, text: str, before: Sequence[str] = ()) -> None:
         """Checks one sentence; raises AssertionError for a false or an unknown one."""

@@ -7,6 +7,7 @@ validator reports the mistake itself. Defaults are shown as a scenario writes th
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from flowsim.scenario.scenario_model import ScenarioModel
@@ -25,6 +26,9 @@ _BY_TYPE: Final = {
     ),
 }  # fmt: skip
 """The keywords that apply only to values of one type, so that they need no condition."""
+
+_LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+"""A link in a description: docs/scenario.md shows it, an editor shows its text only."""
 
 _TIME_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
 _UNIT_WORDS: Final = {
@@ -75,6 +79,8 @@ def _property(schema: Schema) -> Schema:
     """Returns the schema of one key, with unit and default in its description. A key without a value is refused."""
     default = schema.pop("default", None)
     described = _value(schema, nullable=False)
+    if "description" in described:
+        described["description"] = _LINK.sub(r"\1", described["description"])
     unit = described.pop(UNIT, None)
     notes = [] if unit is None else [_UNIT_WORDS[unit]]
     if default is not None:

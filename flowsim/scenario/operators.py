@@ -120,7 +120,7 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
     """One operator; exactly one of the kinds."""
 
     map: MapModel | None = Field(default=None, description="One output record for each input record.")
-    filter: FilterModel | None = Field(default=None, description="Keeps the records for which this expression is true.")
+    filter: FilterModel | None = Field(default=None, description="Keeps the records for which this is true.")
     flat_map: FlatMapModel | None = Field(
         default=None, description="Any number of output records for each input record."
     )
@@ -128,46 +128,73 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
         default=None, description="Assigns timestamps and watermarks at this operator instead of at the source."
     )
     key_by: ExpressionSource | list[FieldName] | dict[FieldName, ExpressionSource] | None = Field(
-        default=None, description="An expression, a list of fields, or named expressions."
+        default=None,
+        description="The key. A list or mapping creates a key with several parts. A key belongs to a key group, and "
+        "a key group to a subtask: a few keys can all be in one subtask ([tutorial 01](tutorial/01_flights.md), "
+        "`max_parallelism`).",
     )
     window: WindowModel | None = Field(
         default=None,
-        description="The windows of `aggregate`, `reduce` or `process`; without `key_by` one subtask processes "
-        "all records.",
+        description="The windows of `aggregate`, `reduce` and `process`; without `key_by`, one subtask processes all "
+        "records.",
     )
     aggregate: AggregateModel | None = Field(
         default=None,
-        description="Per window: count(), sum(x), min(x), max(x), avg(x), first(x), last(x), with an expression x.",
+        description="Per key and window: `count()`, `sum(x)`, `min(x)`, `max(x)`, `avg(x)`, `first(x)` or `last(x)`, "
+        "with an expression x (see below).",
     )
     reduce: ReduceModel | None = Field(
         default=None,
-        description="Per key, updated with each record: how each field is combined; other fields keep their first value.",
+        description="Per key, emitted with every record, or with a `window` when it fires: how each field is "
+        "combined; other fields keep their first value.",
     )
-    sum: FieldName | None = Field(default=None, description="Per key, updated with each record: the sum of this field.")
+    sum: FieldName | None = Field(
+        default=None,
+        description="Per key, emitted with every record: the sum of this field so far; the other fields are those of "
+        "the first record.",
+    )
     min: FieldName | None = Field(
-        default=None, description="The minimum of this field; other fields keep their first value."
+        default=None,
+        description="Per key, emitted with every record: the smallest value of this field so far; the other fields "
+        "are those of the first record.",
     )
     max: FieldName | None = Field(
-        default=None, description="The maximum of this field; other fields keep their first value."
+        default=None,
+        description="Per key, emitted with every record: the largest value of this field so far; the other fields "
+        "are those of the first record.",
     )
-    min_by: FieldName | None = Field(default=None, description="The record with the minimum of this field.")
-    max_by: FieldName | None = Field(default=None, description="The record with the maximum of this field.")
+    min_by: FieldName | None = Field(
+        default=None,
+        description="Per key, emitted with every record: the record with the smallest value of this field so far, "
+        "the first of equal records.",
+    )
+    max_by: FieldName | None = Field(
+        default=None,
+        description="Per key, emitted with every record: the record with the largest value of this field so far, the "
+        "first of equal records.",
+    )
     process: FunctionModel | None = Field(
         default=None,
-        description="A ProcessFunction, KeyedProcessFunction or, with a window, ProcessWindowFunction or (without key_by) "
-        "ProcessAllWindowFunction.",
+        description="A `ProcessFunction`; with `key_by` a `KeyedProcessFunction`, with `window` a "
+        "`ProcessWindowFunction`, or without `key_by` a `ProcessAllWindowFunction`.",
     )
     alarm: AlarmModel | None = Field(default=None, description="A timer per key, without Python.")
     async_calls: AsyncModel | None = Field(
         default=None, alias="async", description="Asynchronous calls, many at the same time."
     )
     connect: ConnectModel | None = Field(default=None, description="An operator with a second input.")
-    join: JoinModel | None = Field(default=None, description="Window join with a second input.")
-    co_group: CoGroupModel | None = Field(default=None, description="Window coGroup with a second input.")
-    interval_join: IntervalJoinModel | None = Field(
-        default=None, description="Interval join: pairs of records that are close in event time."
+    join: JoinModel | None = Field(
+        default=None, description="Window join: pairs of records with equal keys in one window."
     )
-    broadcast: BroadcastModel | None = Field(default=None, description="Broadcast state from a second input.")
+    co_group: CoGroupModel | None = Field(
+        default=None, description="Window coGroup: all records of two streams with equal keys in one window."
+    )
+    interval_join: IntervalJoinModel | None = Field(
+        default=None, description="Interval join: pairs of records with equal keys that are close in event time."
+    )
+    broadcast: BroadcastModel | None = Field(
+        default=None, description="Broadcast state: every subtask stores a second stream."
+    )
     max_parallelism: Parallelism | None = Field(
         default=None,
         description="Number of key groups, at least the parallelism. Without it the value of the settings, or "
@@ -175,10 +202,11 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
     )
     state_ttl: PositiveMs | StateTtlModel | None = Field(
         default=None,
-        description="Lets the keyed states of the operator's function expire, unless they have a time to live of their own.",
+        description="Lets the keyed states of the operator's function expire, unless they have a time to live of "
+        "their own.",
     )
     chaining: Literal["always", "head", "never"] = Field(
-        default="always", description="head: the operator starts a chain; never: it is a task of its own."
+        default="always", description="`head`: the operator starts a chain; `never`: it is a task of its own."
     )
 
     @property

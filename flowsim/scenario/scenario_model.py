@@ -27,7 +27,7 @@ class ScenarioModel(Strict):
     description: Annotated[str, Field(max_length=4000)] | None = Field(default=None, description="A text for readers.")
     settings: SettingsModel = Field(default_factory=SettingsModel, description="How the job runs.")
     sources: Annotated[dict[Name, SourceModel], Field(min_length=1, max_length=200)] = Field(
-        description="Where records come from: sources by name."
+        description="Where records come from: sources by name, at least one."
     )
     operators: Annotated[dict[Name, OperatorModel], Field(max_length=500)] = Field(
         default_factory=dict,
@@ -35,7 +35,7 @@ class ScenarioModel(Strict):
         "operators above it.",
     )
     sinks: Annotated[dict[Name, SinkModel], Field(min_length=1, max_length=200)] = Field(
-        description="Where records go: sinks by name."
+        description="Where records go: sinks by name, at least one."
     )
     actions: Annotated[list[ActionModel], Field(max_length=100)] = Field(
         default_factory=list, description="Actions on the running job."

@@ -37,20 +37,32 @@ class SettingsModel(Strict):
         default=1, description="Seed of all random values: schedule, costs, generated data."
     )
     policy: Literal["fifo", "random"] = Field(
-        default="fifo", description="How the next task is chosen from the ready tasks on the virtual clock."
+        default="fifo",
+        description="How the next task is chosen from the ready tasks on the virtual clock. `random` also varies how "
+        "long batches take, and which of several events of one time (an answer, a timeout, a flush) comes first.",
     )
     clock: Literal["virtual", "real"] = Field(
-        default="virtual", description="virtual: simulated time, which can be replayed; real: the time of the machine."
+        default="virtual",
+        description="`virtual`: simulated time, which can be replayed; `real`: the time of the machine.",
     )
-    until: DurationNs | None = Field(default=None, description="Stops the job after this time on its clock.")
-    record: Literal["off", "elements", "full"] = Field(default="elements", description="The recording level.")
+    until: DurationNs | None = Field(
+        default=None,
+        description="Stops the job after this time on its clock; the sinks keep the rows they received until then. "
+        "An endless source needs it.",
+    )
+    record: Literal["off", "elements", "full"] = Field(
+        default="elements",
+        description="The recording level: how much is recorded. `flowsim laws` shows which laws need `full`.",
+    )
     record_values: Annotated[ByteSize, Field(ge=0, le=1 << 40)] = Field(
         default=VALUES_BYTES,
-        description="Size limit for the recorded values of distinct records; above it a sample is recorded; 0: no values.",
+        description="Size limit for the recorded values of distinct records; above it a sample is recorded. `0 B`: "
+        "no values ([recording.md](recording.md)).",
     )
     record_state: bool = Field(
         default=False,
-        description="true: also record every change of keyed state and of window contents; at level full only.",
+        description="At level `full`, also record every change of keyed state and of window contents (table "
+        "`state_changes`, [recording.md](recording.md)).",
     )
     parallelism: Parallelism = Field(
         default=1, description="Number of subtasks of sources, operators and sinks without their own value."
@@ -62,7 +74,7 @@ class SettingsModel(Strict):
     )
     buffer_timeout: TimeoutMs = Field(
         default=100,
-        description="When a partly filled buffer is sent: 0 after each record, `never` only when the buffer is full.",
+        description="When a partly filled buffer is sent: `0` after each record, `never` only when the buffer is full.",
     )
     segment_size: Annotated[ByteSize, Field(ge=64, le=1 << 26)] = Field(
         default=32768, description="Size of a network buffer, 64 B to 64 MiB."
@@ -79,48 +91,58 @@ class SettingsModel(Strict):
     )
     max_buffers_per_channel: Annotated[int, Field(ge=2, le=100_000)] = Field(
         default=10,
-        description="Number of buffers of one channel from which an output pool counts as full; at least 2.",
+        description="An output pool counts as full when one channel holds this many buffers. At least 2: with 1, the "
+        "buffer that is being filled would already reach the limit. With 2, latency markers on a broadcast can block "
+        "a job for ever, as in Flink (rule 5.35).",
     )
     overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = Field(
         default=20, description="Number of buffers beyond its pool that a task can request inside an element."
     )
     auto_watermark_interval: DurationMs = Field(
-        default=200, description="Interval of periodic watermarks; 0: no periodic watermarks."
+        default=200, description="Interval of periodic watermarks; `0`: no periodic watermarks."
     )
     watermark_alignment_buffer_size: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=3, description="Number of watermark samples that a source keeps for alignment; it uses the oldest."
+        default=3,
+        description="Number of samples of its own watermark that a source keeps for watermark alignment; the oldest "
+        "sample counts.",
     )
     committer_retries: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=10, description="Number of further calls of a sink's committer for what it asks to commit later."
+        default=10,
+        description="Number of further calls of a sink's committer for what it asks to commit later; then the task "
+        "fails.",
     )
     interruptible_timers: bool = Field(
-        default=False, description="true: operators that allow it run waiting mails between two timers."
+        default=False, description="Whether waiting mails can run between two timers of an operator that allows this."
     )
     metrics_interval: DurationMs = Field(
-        default=5000, description="Interval at which the metrics of every task are sampled; 0: only when the task ends."
+        default=5000,
+        description="Interval at which the metrics of every task are sampled into the recording, and the time that "
+        "one sample of busy and idle time covers; `0`: only when the task ends.",
     )
     latency_interval: DurationMs = Field(
         default=0,
-        description="Interval at which sources emit latency markers; 0: never (Flink's metrics.latency.interval).",
+        description="Interval at which sources send a latency marker, which every operator measures; `0`: never.",
     )
     operator_chaining: bool = Field(
-        default=True, description="false: no operators are chained, each one is a task of its own."
+        default=True, description="Whether operators are chained where possible; `false`: each is a task of its own."
     )
     object_reuse: bool = Field(
-        default=False, description="true: chained operators share records instead of copying them."
+        default=False, description="Whether chained operators share records instead of copying and checking them."
     )
     cost: DurationNs = Field(default=1000, description="Virtual time that one record costs in one operator.")
     budget_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=4096,
-        description="Number of records after which another task can run; credits and buffers are sent only then. "
-        "1: after each record.",
+        description="Number of records after which another task can run; `1`: after each record. Credits and buffers "
+        "are also sent only then. Set `1` to see single buffers and credits leave immediately, as in Flink.",
     )
     task_managers: TaskManagersSetting = Field(
         default="each",
-        description="each: one task manager per subtask; one: one task manager for all; or a mapping of task managers to "
-        "their subtasks. Channels between subtasks of one task manager have no credits.",
+        description="`each`: one task manager per subtask; `one`: one for all subtasks; otherwise which subtasks run "
+        "on each named task manager. Channels between subtasks of one task manager have no credits.",
     )
-    exchange: Exchange = Field(default="pipelined_bounded", description="Exchange of inputs without their own value.")
+    exchange: Exchange = Field(
+        default="pipelined_bounded", description="The [exchange](#exchange) of inputs without their own value."
+    )
     links: Annotated[list[LinkModel], Field(max_length=1000)] = Field(
         default_factory=list,
         description="Latency and bandwidth between task managers; the first link that matches an edge applies.",
@@ -134,7 +156,7 @@ class SettingsModel(Strict):
         description="Writers of rebalance and rescale select the idlest channels. Without it they select them in turn.",
     )
     checkpointing: CheckpointingModel | None = Field(
-        default=None, description="Checkpoints of the job. Without it, only actions take checkpoints."
+        default=None, description="Checkpoints of the job. Without it, only [actions](#actions) take checkpoints."
     )
     restart_strategy: RestartStrategyModel | None = Field(
         default=None,

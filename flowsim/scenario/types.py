@@ -13,6 +13,7 @@ from flowsim.units import NS_PER_MS, duration_ns
 NAME_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 FIELD_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 PLACE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}(/[0-9]{1,5}(-[0-9]{1,5})?)?$"
+STREAM_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}(\.[A-Za-z][A-Za-z0-9_-]{0,63})?$"
 PYTHON_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$"
 SUBTASKS_PATTERN: Final = r"^[0-9]{1,5}(-[0-9]{1,5})?$"
 DURATION_PATTERN: Final = r"^[0-9]{1,18} ?(ns|us|ms|s|sec|min|h|d)$"
@@ -145,7 +146,7 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 SubtaskRange = Annotated[str, Field(pattern=SUBTASKS_PATTERN)]
 """INDEX or FIRST-LAST, from 0."""
 FieldName = Annotated[str, Field(pattern=FIELD_PATTERN)]
-StreamName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}(\.[A-Za-z][A-Za-z0-9_-]{0,63})?$")]
+StreamName = Annotated[str, Field(pattern=STREAM_PATTERN)]
 PythonReference = Annotated[str, Field(pattern=PYTHON_PATTERN, max_length=200)]
 TypeName = Literal["boolean", "int", "long", "double", "string"]
 FieldTypes = Annotated[dict[FieldName, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)]
@@ -186,16 +187,18 @@ class FunctionModel(Strict):
     """A Python function or class, and the fields of the tuples it emits."""
 
     python: PythonReference = Field(
-        description="The function or class: package.module:name, only with --allow-python. Modules in the "
+        description="The function or class: `package.module:name`, only with `--allow-python`. Modules in the "
         "scenario's folder are found first."
     )
     fields: FieldTypes | None = Field(
         default=None,
-        description="Names and types of the fields of the emitted tuples; required for a process function, not "
-        "allowed for a filter.",
+        description="Names and types of the fields of the emitted tuples; required for `process`, not allowed for "
+        "`filter`.",
     )
     side_outputs: dict[Name, FieldTypes] = Field(
-        default_factory=dict, description="For a process function: name and fields of each side output."
+        default_factory=dict,
+        description="Of a process function: each `OutputTag` with the fields of its records; read it as "
+        "`OPERATOR.NAME`.",
     )
 
     def side_output_names(self) -> list[str]:

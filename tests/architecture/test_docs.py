@@ -7,41 +7,13 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
-from pydantic.fields import FieldInfo
-from ruamel.yaml import YAML
 
 from flowsim.laws.catalogue import LAWS
-from flowsim.scenario import operators, scenario_model, settings
-from flowsim.scenario.features import (
-    actions,
-    alarms,
-    async_calls,
-    async_latency,
-    async_results,
-    broadcast,
-    checkpointing,
-    connect,
-    costs,
-    expect,
-    failures,
-    faults,
-    inputs,
-    interval_joins,
-    joins,
-    maps,
-    network,
-    sinks,
-    state_ttl,
-    triggers,
-    windows,
-)
 from flowsim.scenario.language.functions import FUNCTIONS
-from flowsim.scenario.sources import file_sources, generated_sources, scripted_sources, sources, watermarks
-from flowsim.scenario.types import FunctionModel, Strict
+from flowsim.scenario.types import Strict
+from tests.support.pages.scenario_page import PAGE, SECTIONS, scenario_page
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -219,132 +191,10 @@ def test_rules_are_ordered_and_unique() -> None:
 
 # docs/scenario.md
 
-SECTIONS: dict[str, list[type[Strict]]] = {
-    "The file": [scenario_model.ScenarioModel],
-    "Settings": [settings.SettingsModel],
-    "Sources": [sources.SourceModel],
-    "csv": [file_sources.CsvModel],
-    "parquet": [file_sources.ParquetModel],
-    "jsonl": [file_sources.JsonLinesModel],
-    "collection": [scripted_sources.CollectionModel],
-    "script": [scripted_sources.ScriptModel],
-    "entry": [scripted_sources.ScriptEntryModel],
-    "generator": [generated_sources.GeneratorModel],
-    "partitioned_generator": [generated_sources.PartitionedGeneratorModel],
-    "partition": [generated_sources.PartitionModel],
-    "pause": [generated_sources.PauseModel],
-    "burst": [generated_sources.BurstModel],
-    "generated field": [generated_sources.GeneratedFieldModel],
-    "sequence": [generated_sources.SequenceModel],
-    "uniform": [generated_sources.UniformModel],
-    "normal": [generated_sources.NormalModel],
-    "choice": [generated_sources.ChoiceModel],
-    "event_time": [generated_sources.EventTimeModel],
-    "python source": [sources.PythonSourceModel],
-    "watermarks": [watermarks.WatermarksModel],
-    "missing output": [watermarks.MissingOutputModel],
-    "alignment": [watermarks.AlignmentModel],
-    "Operators": [operators.OperatorModel],
-    "map": [maps.MapModel],
-    "flat_map": [maps.FlatMapModel],
-    "connect": [connect.ConnectModel],
-    "custom partition": [inputs.CustomPartitionModel],
-    "state_ttl": [state_ttl.StateTtlModel],
-    "cleanup_incrementally": [state_ttl.IncrementalCleanupModel],
-    "alarm": [alarms.AlarmModel],
-    "async": [async_calls.AsyncModel],
-    "latency": [async_latency.LatencyModel],
-    "uniform latency": [async_latency.UniformLatencyModel],
-    "normal latency": [async_latency.NormalLatencyModel],
-    "lognormal latency": [async_latency.LognormalLatencyModel],
-    "exponential latency": [async_latency.ExponentialLatencyModel],
-    "trace": [async_latency.TraceLatencyModel],
-    "spikes": [async_latency.SpikesModel],
-    "fails": [async_calls.FailsModel],
-    "silent": [async_calls.SilentModel],
-    "lookup": [async_results.LookupModel],
-    "timed out": [async_results.TimedOutModel],
-    "retry": [async_calls.RetryModel],
-    "fixed retry": [async_calls.FixedRetryModel],
-    "exponential retry": [async_calls.ExponentialRetryModel],
-    "join": [joins.JoinModel],
-    "co_group": [joins.CoGroupModel],
-    "interval_join": [interval_joins.IntervalJoinModel],
-    "broadcast": [broadcast.BroadcastModel],
-    "cost": [costs.CostModel],
-    "cost of a subtask": [costs.RecordCostModel],
-    "function": [FunctionModel],
-    "window": [windows.WindowModel],
-    "sliding": [windows.SlidingModel],
-    "gap": [windows.GapModel],
-    "count window": [windows.CountWindowModel],
-    "trigger": [triggers.TriggerChoiceModel],
-    "delta": [triggers.DeltaModel],
-    "timeout": [triggers.TimeoutTriggerModel],
-    "evictor": [triggers.EvictorModel],
-    "Sinks": [sinks.SinkModel],
-    "file sink": [sinks.FileSinkModel],
-    "SQLite sink": [sinks.SqliteSinkModel],
-    "PostgreSQL sink": [sinks.PostgresSinkModel],
-    "Actions": [actions.ActionModel],
-    "stop": [actions.StopModel],
-    "cancel": [actions.CancelModel],
-    "checkpoint": [actions.CheckpointModel],
-    "savepoint": [actions.SavepointModel],
-    "savepoint of a stop": [actions.StopSavepointModel],
-    "checkpointing": [checkpointing.CheckpointingModel],
-    "restart_strategy": [checkpointing.RestartStrategyModel],
-    "fixed_delay": [checkpointing.FixedDelayModel],
-    "failure_rate": [checkpointing.FailureRateModel],
-    "exponential_delay": [checkpointing.ExponentialDelayModel],
-    "Failures": [failures.FailureModel],
-    "fail_task": [failures.FailTaskModel],
-    "lose_task_manager": [failures.LoseTaskManagerModel],
-    "lose_job_manager": [failures.LoseJobManagerModel],
-    "link": [network.LinkModel],
-    "buffer_debloat": [network.BufferDebloatModel],
-    "adaptive_partitioner": [network.AdaptivePartitionerModel],
-    "Faults": [faults.FaultModel],
-    "Expect": [expect.ExpectModel],
-    "every_schedule": [expect.RunExpectationsModel],
-    "expected checkpoints": [expect.ExpectedCheckpointsModel],
-    "Facts": [expect.FactsModel],
-    "Recompute": [expect.RecomputeModel],
-}
 
-
-def keys_of(heading: str) -> dict[str, tuple[str, str]]:
-    """Key to (default, meaning) of the table under a heading of docs/scenario.md."""
-    text = (DOCS / "scenario.md").read_text()
-    section = re.split(r"^##+ ", text.split(f"# {heading}\n", 1)[1], maxsplit=1, flags=re.M)[0]
-    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", section, re.M)
-    return {key: (default, meaning) for key, _, default, meaning in rows}
-
-
-def parsed(field: FieldInfo, default: str) -> object:
-    """What the format reads where a user writes the default that the page names."""
-    yaml = YAML(typ="safe")
-    adapter: TypeAdapter[Any] = TypeAdapter(field.rebuild_annotation())
-    return adapter.validate_python(yaml.load(default.strip("`")) if default != "`,`" else ",")
-
-
-@pytest.mark.parametrize("heading", SECTIONS)
-def test_every_scenario_key_is_documented_with_default(heading: str) -> None:
-    documented = keys_of(heading)
-    (model,) = SECTIONS[heading]
-    fields = {field.alias or name: field for name, field in model.model_fields.items()}
-    assert sorted(documented) == sorted(fields)
-    for key, field in fields.items():
-        default, meaning = documented[key]
-        assert meaning.strip(), key
-        if field.is_required():
-            assert default == "*required*", key
-        elif field.default_factory is not None:
-            assert default == "*empty*", key
-        elif field.default is None:
-            assert default == "*none*", key
-        else:
-            assert parsed(field, default) == field.default, key
+def test_tables_of_scenario_keys_are_those_of_the_models() -> None:
+    page = PAGE.read_text()
+    assert page == scenario_page(page), "write them again: make docs"
 
 
 BASES = [
@@ -363,8 +213,7 @@ def all_models(base: type[Strict]) -> Iterator[type[Strict]]:
 def test_every_scenario_model_has_a_section() -> None:
     known = all_models(Strict)
     models = {kind for kind in known if kind.model_fields and kind.__module__.startswith("flowsim.scenario.")}
-    documented = {model for models in SECTIONS.values() for model in models}
-    assert sorted(model.__name__ for model in models - documented) == BASES
+    assert sorted(model.__name__ for model in models - set(SECTIONS.values())) == BASES
 
 
 def test_every_expression_function_is_listed() -> None:

@@ -12,10 +12,8 @@ import pytest
 import flowsim
 from tests.support.pages.api_page import PACKAGES, public_names
 from tests.support.pages.notebooks import NOTEBOOKS
-from tests.support.pages.schema_page import schema_page
 from tests.support.pages.site_pages import MERMAID, ROOT, build
 
-SCHEMA = json.loads((ROOT / "docs" / "scenario.schema.json").read_text())
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href"}
 """Tag -> the attribute that makes a browser load something."""
 
@@ -98,44 +96,8 @@ def test_only_pages_with_diagrams_load_the_mermaid_script(site: Path) -> None:
 def test_pages_are_searchable_and_name_the_release(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text())
     found = {entry["location"].partition("#")[0] for entry in index["docs"]}
-    assert {"", "docs/laws/", "reference/schema/", "reference/flowsim.testing/"} <= found
+    assert {"", "docs/laws/", "docs/scenario/", "reference/flowsim.testing/"} <= found
     assert f"flowsim {flowsim.__version__}" in (site / "index.html").read_text()
-
-
-def test_schema_page_has_every_key_of_every_object() -> None:
-    page = schema_page(SCHEMA)
-    for name, schema in {"The file": SCHEMA, **SCHEMA["$defs"]}.items():
-        if "properties" in schema:
-            section = page.split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
-            assert re.findall(r"^\| `(\w+)` \|", section, re.M) == list(schema["properties"]), name
-
-
-def test_schema_page_shows_types_defaults_and_descriptions() -> None:
-    schema = {
-        "properties": {"size": {"$ref": "#/$defs/SizeModel"}},
-        "required": ["size"],
-        "$defs": {
-            "SizeModel": {
-                "description": "A size.",
-                "properties": {
-                    "bytes": {
-                        "type": ["integer", "object"],
-                        "allOf": [{"if": {"type": "object"}, "then": {"$ref": "#/$defs/SizeModel"}}],
-                        "description": "a | b",
-                    },
-                    "unit": {"enum": ["k", "M"], "default": "k"},
-                    "parts": {"type": "array", "items": {"type": "string"}, "default": []},
-                },
-            }
-        },
-    }
-    rows = [line for line in schema_page(schema).splitlines() if line.startswith("| `")]
-    assert rows == [
-        "| `size` | [SizeModel](#sizemodel) | *required* |  |",
-        "| `bytes` | integer or [SizeModel](#sizemodel) | *none* | a \\| b |",
-        '| `unit` | `"k"`, `"M"` | `"k"` |  |',
-        "| `parts` | list of string | `[]` |  |",
-    ]
 
 
 def test_navigation_lists_every_public_package() -> None:

@@ -37,10 +37,12 @@ class StopModel(Strict):
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
     drain: bool = Field(
         default=False,
-        description="Advances event time to its end, as at the end of input: all windows and timers fire.",
+        description="Flushes event time, as at the end of the input: all windows and event-time timers fire.",
     )
     savepoint: StopSavepointModel | None = Field(
-        default=None, description="Takes a savepoint first, with which another run can go on: `{}` or its directory."
+        default=None,
+        description="Takes a savepoint before the job ends, with which another run can go on; `{}`: where the "
+        "checkpoints are.",
     )
 
 
@@ -74,8 +76,12 @@ class ActionModel(Strict, json_schema_extra=exactly_one_of(*ACTION_KINDS)):
     stop: StopModel | None = Field(
         default=None, description="Ends the sources and then the job, whose status is `finished`."
     )
-    cancel: CancelModel | None = Field(default=None, description="Ends the job immediately; its status is `canceled`.")
-    checkpoint: CheckpointModel | None = Field(default=None, description="Triggers a checkpoint.")
+    cancel: CancelModel | None = Field(
+        default=None, description="Ends the job immediately; its status is `canceled`, and file sinks keep nothing."
+    )
+    checkpoint: CheckpointModel | None = Field(
+        default=None, description="Triggers a checkpoint, beside the periodic ones."
+    )
     savepoint: SavepointModel | None = Field(default=None, description="Triggers a savepoint; the job goes on.")
 
     @property

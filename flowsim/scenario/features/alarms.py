@@ -26,19 +26,23 @@ ALARM_TIME = "alarm_ms"
 class AlarmModel(Strict):
     """A timer per key: one record sets it, another may cancel it; otherwise it fires."""
 
-    when: ExpressionSource = Field(
-        default="True", description="A record for which this is true registers the alarm of its key."
+    when: ExpressionSource = Field(default="True", description="A record for which this is true sets the alarm.")
+    after: DurationMs = Field(
+        description="How long after the timestamp of the record (or, in processing time, after its arrival) the "
+        "alarm fires."
     )
-    after: DurationMs = Field(description="Delay between the record's timestamp, or its arrival, and the alarm.")
-    time: Literal["event", "processing"] = Field(default="event", description="Time domain of `after`.")
+    time: Literal["event", "processing"] = Field(
+        default="event", description="The time of `after`: event time or processing time."
+    )
     cancel: ExpressionSource | None = Field(
-        default=None, description="A record for which this is true deletes the alarm; evaluated before `when`."
+        default=None, description="A record for which this is true cancels the alarm; evaluated before `when`."
     )
     renew: bool = Field(
-        default=True, description="true: a later record moves a registered alarm; false: the first alarm stays."
+        default=True, description="`true`: a later record that sets the alarm moves it; `false`: the first alarm stays."
     )
     emit: Annotated[dict[FieldName, ExpressionSource], Field(min_length=1)] = Field(
-        description="The output's fields, over the record that registered the alarm; the field alarm_ms (its time) is appended."
+        description="Fields of the output, computed from the record that set the alarm; `alarm_ms`, the time of the "
+        "alarm, is added after them."
     )
 
 

@@ -58,10 +58,8 @@ RESULTS = ("select", "add", "lookup", "python")
 class SilentModel(Strict):
     """Calls that never complete; share, when or both."""
 
-    share: Share | None = Field(default=None, description="Random share of the calls; without it all calls.")
-    when: ExpressionSource | None = Field(
-        default=None, description="Only for records for which this expression is true."
-    )
+    share: Share | None = Field(default=None, description="Random share of the calls; without it all.")
+    when: ExpressionSource | None = Field(default=None, description="Only for records for which this is true.")
 
     @model_validator(mode="after")
     def _some(self) -> SilentModel:
@@ -73,12 +71,10 @@ class SilentModel(Strict):
 class FailsModel(Strict):
     """Calls that complete with an error; at least one of share, when, first_attempts. Several are combined with "and"."""
 
-    share: Share | None = Field(default=None, description="Random share of the calls; without it all calls.")
-    when: ExpressionSource | None = Field(
-        default=None, description="Only for records for which this expression is true."
-    )
+    share: Share | None = Field(default=None, description="Random share of the calls; without it all.")
+    when: ExpressionSource | None = Field(default=None, description="Only for records for which this is true.")
     first_attempts: Count | None = Field(
-        default=None, description="Only the first N attempts for a record; needs retry."
+        default=None, description="Only this number of first calls for a record; needs `retry`."
     )
 
     @model_validator(mode="after")
@@ -91,18 +87,19 @@ class FailsModel(Strict):
 class FixedRetryModel(Strict):
     """The same delay each time."""
 
-    max_attempts: Count = Field(description="Number of retries; the first call is not counted.")
-    delay: PositiveMs = Field(description="Delay between a result and the next attempt.")
+    max_attempts: Count = Field(description="Number of retries of a record; the first call is not counted.")
+    delay: PositiveMs = Field(description="Time between a result and the next call.")
 
 
 class ExponentialRetryModel(Strict):
     """Longer delays each time, up to a limit; all records of a subtask share the last one."""
 
-    max_attempts: Count = Field(description="Number of retries; the first call is not counted.")
-    initial: PositiveMs = Field(description="Delay before the first retry of a record.")
+    max_attempts: Count = Field(description="Number of retries of a record; the first call is not counted.")
+    initial: PositiveMs = Field(description="Delay before the first retry of each record.")
     max: PositiveMs = Field(description="The longest delay between two attempts.")
     multiplier: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
-        description="Factor between two delays: each delay is the last one times this number."
+        description="The next delay is the last delay times this. As in Flink, all records of the subtask share the "
+        "last delay (rule 11.26)."
     )
 
 
@@ -114,10 +111,10 @@ class RetryModel(Strict, json_schema_extra=exactly_one_of("fixed", "exponential"
         default=None, description="A delay that increases with each retry, up to a limit."
     )
     when: ExpressionSource | None = Field(
-        default=None, description="Retry if this is true for a result, over the fields of the result."
+        default=None, description="Calls with a result for which this is true, over the fields of the result."
     )
-    when_empty: bool = Field(default=False, description="Retry if the call returned no results.")
-    on_error: bool = Field(default=True, description="Retry if the call completed with an error.")
+    when_empty: bool = Field(default=False, description="Calls without results are repeated.")
+    on_error: bool = Field(default=True, description="Calls that complete with an error are repeated.")
 
     @property
     def delays(self) -> FixedRetryModel | ExponentialRetryModel:
@@ -138,33 +135,51 @@ class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
     """Asynchronous calls, several at a time; exactly one of select, add, lookup, python gives the results."""
 
     mode: Literal["ordered", "unordered"] = Field(
-        description="ordered: results in the order of the records; unordered: in the order of completion, but never "
-        "across a watermark."
+        description="`ordered`: results in the order of the records; `unordered`: in the order of completion, but "
+        "never past a watermark."
     )
     capacity: Count = Field(
-        default=100, description="Maximum number of records and watermarks in the queue of a subtask."
+        default=100, description="The highest number of records and watermarks in the queue of a subtask."
     )
-    timeout: TimeoutMs = Field(default=-1, description="Timeout for all attempts of a record together.")
+    timeout: TimeoutMs = Field(
+        default=-1,
+        description="The longest time of a record from its place in the queue to its result, for all attempts together.",
+    )
     design: Literal["mailbox", "legacy"] = Field(
         default="mailbox",
-        description="mailbox: as in Flink today; legacy: with the emitter thread of Flink before 1.10.",
+        description="`mailbox`: the current design; `legacy`: the design before Flink 1.10 with an emitter thread "
+        "and the checkpoint lock, for teaching.",
     )
-    latency: Latency | None = Field(default=None, description="Latency of the calls.")
-    spikes: SpikesModel | None = Field(default=None, description="A share of the calls with another latency.")
-    fails: FailsModel | None = Field(default=None, description="Which calls complete with an error.")
-    silent: SilentModel | None = Field(default=None, description="Which calls never complete.")
-    select: Columns | None = Field(default=None, description="The result's fields, over the record.")
+    latency: Latency | None = Field(default=None, description="How long calls take; required without `python`.")
+    spikes: SpikesModel | None = Field(default=None, description="A share of the calls has another latency.")
+    fails: FailsModel | None = Field(
+        default=None, description="Which calls complete with an error. Without `retry`, the first error fails the job."
+    )
+    silent: SilentModel | None = Field(
+        default=None,
+        description="Which calls never complete. Without `timeout`, the job waits for ever, and the run names the "
+        "record.",
+    )
+    select: Columns | None = Field(default=None, description="The result: one record with these fields.")
     add: Columns | None = Field(
-        default=None, description="The record with these fields appended; an existing name replaces that field."
+        default=None,
+        description="The result: the record with these fields after its own; a known name replaces that field.",
     )
-    lookup: LookupModel | None = Field(default=None, description="The record with columns of a lookup table appended.")
+    lookup: LookupModel | None = Field(default=None, description="The result: the record with columns of a table.")
     python: PythonReference | None = Field(
-        default=None, description="A user-defined AsyncFunction class; only with --allow-python."
+        default=None,
+        description="An `AsyncFunction` class of coroutines, or a `ResultFutureFunction` class; only with "
+        "`--allow-python`.",
     )
-    fields: FieldTypes | None = Field(default=None, description="Fields of its results, which are tuples.")
+    fields: FieldTypes | None = Field(
+        default=None,
+        description="Names and types of the fields of the tuples that the Python function returns; required with "
+        "`python`.",
+    )
     on_timeout: Literal["fail", "drop", "nothing"] | TimedOutModel = Field(
         default="fail",
-        description="fail: the job fails; drop: no results; nothing: the record waits for its call; a mapping: these results.",
+        description="The effect of a timeout: the job fails, the record has no results, the record continues to wait "
+        "for its call, or it has these results.",
     )
     retry: RetryModel | None = Field(
         default=None, description="Which calls are repeated, and when; needs `timeout`. Without it no call is repeated."

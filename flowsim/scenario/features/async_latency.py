@@ -48,14 +48,18 @@ class NormalLatencyModel(Strict):
     """A latency that is normal around a mean, never below 0."""
 
     mean: DurationNs = Field(description="Mean of the distribution, before values below 0 are drawn again.")
-    standard_deviation: DurationNs = Field(description="A negative value is drawn again.")
+    standard_deviation: DurationNs = Field(
+        description="The standard deviation; values below 0 are drawn again, which raises a mean near 0."
+    )
 
 
 class LognormalLatencyModel(Strict, json_schema_extra=exactly_one_of("p99", "sigma")):
     """Log-normal: half of the calls are below the median, a few take many times as long; exactly one of p99, sigma."""
 
     median: PositiveNs = Field(description="Half of the calls take less time.")
-    p99: DurationNs | None = Field(default=None, description="99th percentile of the latency.")
+    p99: DurationNs | None = Field(
+        default=None, description="One call in a hundred takes more time; not below the median."
+    )
     sigma: Annotated[float, Field(ge=0, le=10)] | None = Field(
         default=None, description="Standard deviation of the latency's natural logarithm."
     )
@@ -78,8 +82,8 @@ class TraceLatencyModel(Strict):
     """Measured latencies in order, repeated from the first."""
 
     path: FilePath = Field(
-        description="A file with one number per line, or a CSV file; relative to the scenario's folder, outside of it "
-        "only with --allow-path."
+        description="A file with one number per line, or a CSV file; relative to the scenario's folder, outside it "
+        "only with `--allow-path`."
     )
     column: FieldName | None = Field(
         default=None,
@@ -97,11 +101,12 @@ class LatencyModel(Strict, json_schema_extra=exactly_one_of(*DISTRIBUTIONS)):
         default=None, description="Log-normally distributed, with a long tail, as in many real services."
     )
     exponential: ExponentialLatencyModel | None = Field(
-        default=None, description="Exponentially distributed, as if calls completed at a constant rate."
+        default=None,
+        description="Exponentially distributed, as if calls completed at a constant rate: `-mean * ln(u)`.",
     )
     trace: TraceLatencyModel | None = Field(default=None, description="Measured latencies from a file.")
     each: ExpressionSource | None = Field(
-        default=None, description="Expression over the record: latency in ms, at least 0."
+        default=None, description="Milliseconds of at least 0, computed from the record."
     )
 
     @property
@@ -140,7 +145,7 @@ class SpikesModel(Strict):
     """Gives some calls another latency."""
 
     share: Share = Field(description="Share of all calls.")
-    latency: Latency = Field(description="Latency of those calls.")
+    latency: Latency = Field(description="Latency of these calls, instead of `latency`.")
 
 
 def compile_latency(

@@ -32,16 +32,17 @@ class LookupModel(Strict):
     """A lookup table: the result is the record and the columns of the row with its key."""
 
     csv: FilePath = Field(
-        description="A CSV file with a header line, relative to the scenario's folder; outside it only with --allow-path."
+        description="A file with a header line (`.gz` too), relative to the scenario's folder; outside it only with "
+        "`--allow-path`."
     )
     columns: FieldTypes = Field(
         description="The columns to read, with their types; one is the key, the others are added to the record."
     )
-    key: ExpressionSource = Field(description="Expression over the record: the key to look up.")
-    key_column: FieldName = Field(description="The key column; each value occurs once.")
+    key: ExpressionSource = Field(description="The key to look up, computed from the record.")
+    key_column: FieldName = Field(description="The column with the key; each value occurs once.")
     missing: Literal["nulls", "drop", "fail"] = Field(
         default="nulls",
-        description="If no row has the key: the fields are null, the record is dropped, or the call fails.",
+        description="If no row has the key: the fields are null, there is no result, or the call fails.",
     )
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = Field(
         default=",", description="The character between two fields of the file."
@@ -59,8 +60,8 @@ class LookupModel(Strict):
 class TimedOutModel(Strict, json_schema_extra=exactly_one_of("select", "add")):
     """The result of a record that timed out; exactly one of select, add."""
 
-    select: Columns | None = Field(default=None, description="The result's fields, over the record.")
-    add: Columns | None = Field(default=None, description="The record with these fields appended.")
+    select: Columns | None = Field(default=None, description="One record with these fields.")
+    add: Columns | None = Field(default=None, description="The record with these fields after its own.")
 
     @model_validator(mode="after")
     def _one_form(self) -> TimedOutModel:

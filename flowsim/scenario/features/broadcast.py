@@ -25,19 +25,27 @@ class BroadcastModel(SecondInputModel, json_schema_extra=exactly_one_of("add", "
     """Broadcast state: every subtask stores all records of the second input, and looks up its own records in them."""
 
     put: ExpressionSource | None = Field(
-        default=None, description="Key under which a record of the second input is stored; the last record wins."
+        default=None,
+        description="The key of a record of the second input; a later record with the same key replaces the earlier "
+        "one.",
     )
-    get: ExpressionSource | None = Field(default=None, description="Key that a record of the first input looks up.")
+    get: ExpressionSource | None = Field(
+        default=None,
+        description="The key that a record of the first input looks up, from its fields: `id`, not `left.id`.",
+    )
     add: Columns | None = Field(
-        default=None, description="New fields, over left.FIELD of the record and right.FIELD of the stored record."
+        default=None,
+        description="New fields after those of the record, computed from `left.FIELD` of the record and "
+        "`right.FIELD` of the stored record.",
     )
     missing: Columns | None = Field(
         default=None,
-        description="The same fields, over left.FIELD, if no record is stored; without it the record is dropped.",
+        description="The same fields, computed from `left.FIELD`, if nothing was found; without it, such a record is "
+        "dropped.",
     )
     process: FunctionModel | None = Field(
         default=None,
-        description="Instead of add: a BroadcastProcessFunction, or with key_by a KeyedBroadcastProcessFunction.",
+        description="A `BroadcastProcessFunction`, with `key_by` a `KeyedBroadcastProcessFunction`.",
     )
 
     @model_validator(mode="after")

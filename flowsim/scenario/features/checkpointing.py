@@ -41,20 +41,22 @@ class CheckpointingModel(Strict):
 
     interval: PositiveMs | None = Field(
         default=None,
-        description="Interval of periodic checkpoints, at least 10 ms. Without it, checkpointing is disabled as in Flink: "
-        "only actions take snapshots, in mode at_least_once, and no task waits for a final checkpoint.",
+        description="Interval of periodic checkpoints, at least 10 ms. Without it, checkpointing is disabled as in "
+        "Flink: only actions take snapshots, in mode `at_least_once`, and no task waits for a final checkpoint.",
     )
     mode: Literal["exactly_once", "at_least_once"] = Field(
         default="exactly_once",
-        description="exactly_once: tasks align barriers; at_least_once: tasks read on while they wait for barriers.",
+        description="`exactly_once`: tasks align barriers; `at_least_once`: tasks read on while they wait for barriers.",
     )
     timeout: PositiveMs = Field(default=600_000, description="Time after which a pending checkpoint expires.")
     min_pause: DurationMs = Field(
-        default=0, description="Smallest time from the completion of a checkpoint to the next periodic one."
+        default=0,
+        description="Smallest time from the completion of a checkpoint to the next periodic one; an `interval` below "
+        "it is raised to it.",
     )
     max_concurrent: Count = Field(default=1, description="Number of checkpoints that can be pending at the same time.")
     tolerable_failed_checkpoints: Annotated[int, Field(ge=0, le=2**31 - 1)] = Field(
-        default=0, description="Number of failed checkpoints in a row that do not fail the job."
+        default=0, description="Number of checkpoints that can fail in a row; one more fails the job."
     )
     retained: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=1, description="Number of completed checkpoints that are kept."
@@ -64,17 +66,19 @@ class CheckpointingModel(Strict):
         description="Which ends of the job keep its checkpoints: none, a failure, or a failure and a cancellation.",
     )
     after_tasks_finish: bool = Field(
-        default=True, description="false: no checkpoints when a task has finished, and no final checkpoint."
+        default=True, description="`false`: no checkpoints when a task has finished, and no final checkpoint."
     )
     interval_during_backlog: DurationMs | None = Field(
         default=None,
-        description="Interval while a source reads its backlog; 0: no periodic checkpoints then. Without it `interval`.",
+        description="Interval while a source reads its backlog; `0`: no periodic checkpoints then. Without it "
+        "`interval`.",
     )
     directory: FilePath | None = Field(
         default=None, description="Where checkpoints are written. Without it they stay in memory and end with the run."
     )
     sync_duration: DurationNs = Field(
-        default=0, description="Virtual time of the synchronous part of each operator; the task does nothing else."
+        default=0,
+        description="Virtual time of the synchronous part of each operator; its task does nothing else meanwhile.",
     )
     async_duration: DurationNs = Field(
         default=0,
@@ -85,17 +89,20 @@ class CheckpointingModel(Strict):
     )
     unaligned: bool = Field(
         default=False,
-        description="Barriers overtake buffered data, which is stored with the checkpoint; savepoints stay aligned, and so "
-        "do exchanges of some partitioners, and the other inputs of their receivers.",
+        description="Barriers overtake buffered data, which is stored with the checkpoint; savepoints stay aligned. "
+        "Needs mode `exactly_once` and `max_concurrent` 1. Barriers of forward, rescale, broadcast and custom "
+        "exchanges stay in order, and so do those of all other inputs of their receivers: `flowsim graph` marks "
+        "them.",
     )
     aligned_timeout: DurationMs = Field(
         default=0,
-        description="With unaligned: age at which the barriers of a checkpoint overtake; until then they are aligned. "
-        "0: they overtake at once.",
+        description="With `unaligned`: age after which the barriers of a checkpoint overtake; until then they are "
+        "aligned. `0`: they overtake at once.",
     )
     without_channel_state: Annotated[int, Field(ge=-1)] = Field(
         default=-1,
-        description="Id of a checkpoint whose in-flight data a restore drops, although records are lost then; -1: none.",
+        description="Id of a checkpoint whose in-flight data a restore drops, although its records are lost then; "
+        "`-1`: none.",
     )
 
     @model_validator(mode="after")
@@ -169,7 +176,9 @@ class RestartStrategyModel(Strict, json_schema_extra=exactly_one_of(*RESTART_KIN
     fixed_delay: FixedDelayModel | None = Field(default=None, description="A fixed number of restarts.")
     failure_rate: FailureRateModel | None = Field(default=None, description="Restarts while failures are rare.")
     exponential_delay: ExponentialDelayModel | None = Field(default=None, description="Restarts with growing delays.")
-    none: NoRestartModel | None = Field(default=None, description="No restarts: write `none: {}`.")
+    none: NoRestartModel | None = Field(
+        default=None, description="No restarts, the first failure ends the job: `none: {}`."
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> RestartStrategyModel:

@@ -24,19 +24,23 @@ class ConnectModel(SecondInputModel, json_schema_extra=exactly_one_of("map", "fl
     """A second input, and the functions for both; exactly one of map, flat_map, process."""
 
     partition: Partition | None = Field(
-        default=None, description="Partitioning of the second input; the operator's own is for the first."
+        default=None,
+        description="How the records of the second input are distributed; the operator's own `partition` is for the "
+        "first.",
     )
     key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] | None = Field(
         default=None, description="An expression for each input: records with equal keys go to the same subtask."
     )
     map: Annotated[list[MapModel], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="A map for each input; both must give the same fields; no Python."
+        default=None, description="A map for each input, without Python; both must produce the same fields."
     )
     flat_map: Annotated[list[FlatMapModel], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="A flat_map for each input; both must give the same fields; no Python."
+        default=None,
+        description="A flat_map for each input, without Python: any number of output records; both must produce the "
+        "same fields.",
     )
     process: FunctionModel | None = Field(
-        default=None, description="A CoProcessFunction, or with keys a KeyedCoProcessFunction."
+        default=None, description="A `CoProcessFunction`, with `key_by` a `KeyedCoProcessFunction`."
     )
     read: Reading = Field(
         default="any",

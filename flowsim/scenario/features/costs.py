@@ -25,8 +25,7 @@ class RecordCostModel(Strict):
     """A cost that is computed from each record."""
 
     each: Each = Field(
-        description="Expression over the record: virtual time in ms, at least 0. With two inputs a list of two expressions, "
-        "one per input."
+        description="Virtual time in milliseconds of at least 0, computed from each record, as in [cost](#cost)."
     )
 
 
@@ -44,12 +43,14 @@ class CostModel(Strict):
 
     default: DurationNs | None = Field(
         default=None,
-        description="Virtual time that one record costs in the other subtasks; without it that of the settings.",
+        description="Virtual time of one record in the other subtasks; without `default` and `each` the value of the "
+        "settings.",
     )
     each: Each | None = Field(
         default=None,
-        description="The same, computed from each record: an expression in ms, at least 0. With two inputs a list of two "
-        "expressions, one per input.",
+        description="The same, computed from each record: milliseconds of at least 0, without `timestamp`. "
+        "`connect`, `join`, `co_group`, `interval_join` and `broadcast` need a list with one expression for each "
+        "input.",
     )
     subtasks: Annotated[dict[SubtaskRange, SubtaskCost], Field(min_length=1, max_length=1000)] | None = Field(
         default=None, description="The costs of single subtasks, by INDEX or FIRST-LAST; the first subtask is 0."

@@ -21,7 +21,9 @@ class SelectionModel(Strict):
     table: Annotated[str, Field(max_length=60)] = Field(description="A fact table of the recording.")
     of: Name | None = Field(default=None, description="Only facts of the tasks of this source, operator or sink.")
     where: dict[Annotated[str, Field(max_length=60)], Number | Annotated[str, Field(max_length=60)]] = Field(
-        default_factory=dict, description="Maps a column to the number, or the name, that it must have."
+        default_factory=dict,
+        description="The required values of columns; for a column with named values, such as `kind: RECORD`, you can "
+        "use the name.",
     )
 
     @model_validator(mode="after")
@@ -68,11 +70,15 @@ class FactsModel(MeasureModel):
     """An expected number from the recording."""
 
     says: Annotated[str, Field(min_length=1, max_length=200)] = Field(
-        description="Description of the expectation, shown to the user."
+        description="The meaning of the number, for readers."
     )
-    exactly: Number | None = Field(default=None, description="The expected number.")
-    at_least: Number | None = Field(default=None, description="The smallest accepted number.")
-    at_most: Number | None = Field(default=None, description="The largest accepted number.")
+    exactly: Number | None = Field(default=None, description="The exact value.")
+    at_least: Number | None = Field(
+        default=None, description="The smallest allowed value; alone or with `at_most`, not with `exactly`."
+    )
+    at_most: Number | None = Field(
+        default=None, description="The largest allowed value; alone or with `at_least`, not with `exactly`."
+    )
 
     @model_validator(mode="after")
     def _has_bounds(self) -> Self:
@@ -99,11 +105,15 @@ def number_of(column: Column, value: int | str) -> int:
 class ExpectedCheckpointsModel(Strict):
     """The expected numbers of checkpoints and savepoints, over all attempts; only those that are given are compared."""
 
-    completed: RowCount | None = Field(default=None, description="Completed ones, with savepoints.")
+    completed: RowCount | None = Field(
+        default=None, description="Completed ones, with savepoints and those at the end of the input."
+    )
     failed: RowCount | None = Field(
         default=None, description="Failed ones: rejected, declined, expired or aborted by a failure."
     )
-    restored: RowCount | None = Field(default=None, description="Restores from a checkpoint or savepoint.")
+    restored: RowCount | None = Field(
+        default=None, description="Restores after failures, and of a start from a savepoint."
+    )
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -122,24 +132,28 @@ class RunExpectationsModel(Strict):
 
     job: Literal["finished", "failed", "stopped", "canceled", "deadlocked"] = Field(
         default="finished",
-        description="The expected status of the job at its end. If this key is missing, `stopped` and `canceled` are "
-        "also accepted.",
+        description="How the job ends. If this key is missing, `stopped` is also accepted with `until`, and "
+        "`canceled` with a `cancel` action.",
     )
     rows: dict[Name, RowCount] = Field(default_factory=dict, description="Number of rows that each sink receives.")
     results: Annotated[dict[Name, Annotated[list[Row], Field(max_length=10_000)]], Field(max_length=100)] = Field(
         default_factory=dict,
-        description="The records of a collect sink: those of its first subtask in order of arrival, then those of the next.",
+        description="The records of a collect sink: those of its first subtask in order of arrival, then those of "
+        "the next.",
     )
     back_pressured_at_least: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict,
-        description="Minimum share of its time that the task of this source or operator waits for output.",
+        description="Minimum share of their time that the tasks of a source or operator wait for output. On the real "
+        "clock, costs take no time, so a smaller share is not checked.",
     )
     checkpoints: ExpectedCheckpointsModel | None = Field(
         default=None, description="Numbers of completed, failed and restored checkpoints."
     )
-    restarts: RowCount | None = Field(default=None, description="Number of restarts after failures.")
+    restarts: RowCount | None = Field(
+        default=None, description="Number of restarts after failures, as `flowsim run --json` shows it."
+    )
     facts: Annotated[list[FactsModel], Field(max_length=100)] = Field(
-        default_factory=list, description="What the recording must contain."
+        default_factory=list, description="Numbers that the recording must contain."
     )
 
 
@@ -179,6 +193,10 @@ class RecomputeModel(Strict):
     """A plain PySpark script of the scenario that recomputes the results from the input; only with --allow-python."""
 
     pyspark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./-]+\.py:[A-Za-z_][A-Za-z0-9_]*$", max_length=300)] = Field(
-        description="file.py:function, called as function(spark, input_path, out_dir)."
+        description="`FILE.py:FUNCTION`, called as `function(spark, input_path, out_dir)`; returns a mapping with "
+        "`rows_examined`, `violations` and `evidence`."
     )
-    input: Name = Field(description="The csv, parquet or jsonl source whose file is the input.")
+    input: Name = Field(
+        description="The name of the source whose file the function receives: `csv`, `parquet` or `jsonl`, with one "
+        "file."
+    )

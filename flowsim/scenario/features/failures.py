@@ -32,7 +32,7 @@ class FailTaskModel(Strict, json_schema_extra=exactly_one_of(*PLACES)):
         default=None, description="Number of the checkpoint at whose notification of completion the task fails."
     )
     attempt: Annotated[int, Field(ge=0, le=2**31 - 1)] = Field(
-        default=0, description="The attempt that fails: 0 is the first, 1 the one after a restart."
+        default=0, description="The attempt that fails: `0` is the first, `1` the one after a restart."
     )
 
     @model_validator(mode="after")
@@ -59,9 +59,13 @@ class LoseJobManagerModel(Strict):
 class FailureModel(Strict, json_schema_extra=exactly_one_of(*FAILURE_KINDS)):
     """A failure of the run; exactly one of fail_task, lose_task_manager, lose_job_manager."""
 
-    fail_task: FailTaskModel | None = Field(default=None, description="A task fails.")
-    lose_task_manager: LoseTaskManagerModel | None = Field(default=None, description="A task manager is lost.")
-    lose_job_manager: LoseJobManagerModel | None = Field(default=None, description="The job manager is lost.")
+    fail_task: FailTaskModel | None = Field(default=None, description="An attempt of a task fails.")
+    lose_task_manager: LoseTaskManagerModel | None = Field(
+        default=None, description="All tasks of a task manager fail, and its finished results are gone."
+    )
+    lose_job_manager: LoseJobManagerModel | None = Field(
+        default=None, description="All tasks restart from the last completed checkpoint."
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> FailureModel:

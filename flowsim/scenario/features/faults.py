@@ -19,17 +19,17 @@ class FaultModel(Strict):
     fault: Annotated[str, Field(min_length=1, max_length=60)] = Field(
         description="Name of the fault; `flowsim faults` lists them."
     )
-    operator: Name | None = Field(default=None, description="The operator, source or sink with the fault.")
+    operator: Name | None = Field(default=None, description="Only in the tasks of this source, operator or sink.")
     subtask: Annotated[int, Field(ge=0, le=32767)] | None = Field(
-        default=None, description="Index of the only subtask with the fault, from 0. Without it all subtasks have it."
+        default=None, description="Only in this subtask, by its index from 0."
     )
     channel: Annotated[int, Field(ge=0)] | None = Field(
         default=None,
-        description="Number of the only channel with the fault, as in the recording. Without it all channels have it. "
-        "Faults of a whole task or operator have no channel.",
+        description="Only on this channel, by its number in the recording. Faults of a whole task or operator have "
+        "no channel.",
     )
     at: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="The element at which the fault happens, counted from 0."
+        default=0, description="The element from which the fault happens, counted from 0."
     )
 
 

@@ -46,8 +46,10 @@ _TYPES: dict[FieldType, Callable[[], TypeInformation]] = {
 class CustomPartitionModel(Strict):
     """A Python function chooses the subtask of each record, from its key and the number of subtasks."""
 
-    python: PythonReference = Field(description="package.module:function of key and number; or a Partitioner class.")
-    key: ExpressionSource = Field(description="Expression over the record: the key that is passed to the function.")
+    python: PythonReference = Field(
+        description="A function of key and number of subtasks, or a `Partitioner` class: `package.module:name`."
+    )
+    key: ExpressionSource = Field(description="The key of the record, which is passed to the function.")
 
 
 Partition = PlainPartitioning | CustomPartitionModel
@@ -57,29 +59,32 @@ class EdgeModel(Strict):
     """The common part of operators and sinks: inputs and how the operator runs."""
 
     input: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
-        description="Name of a source or operator above, OPERATOR.OUTPUT for a side output, a list for a union."
+        description="The name of a source or operator above, `OPERATOR.OUTPUT` for a side output; a list is a union, "
+        "and needs equal fields."
     )
     partition: Partition | None = Field(
         default=None,
-        description="How the records are distributed to the subtasks. Without it: forward between equal "
-        "parallelisms, otherwise rebalance. Not together with a key.",
+        description="How the records are distributed to the subtasks. Without it: by the key, if there is one; "
+        "forward between equal parallelisms, otherwise rebalance.",
     )
     exchange: Exchange | None = Field(
-        default=None, description="Exchange mode of its inputs; without it the mode of the settings."
+        default=None, description="The [exchange](#exchange) of all its inputs; without it the value of the settings."
     )
     parallelism: Parallelism | None = Field(
-        default=None, description="Number of subtasks. Without it the parallelism of the settings."
+        default=None, description="Number of subtasks; without it the value of the settings."
     )
-    cost: Cost | None = Field(default=None, description="Virtual time that one record costs.")
+    cost: Cost | None = Field(
+        default=None, description="Virtual time of one record; without it the value of the settings."
+    )
     buffer_timeout: TimeoutMs | None = Field(
         default=None,
-        description="When a partly filled output buffer is sent: 0 after each record, `never` only when the "
-        "buffer is full. Without it the timeout of the settings.",
+        description="When a partly filled output buffer is sent; without it the value of the settings. A sink has no "
+        "output.",
     )
     slot_sharing_group: Name | None = Field(
         default=None,
-        description="Operators of different groups are not chained. Without it the group of the inputs, or `default` "
-        "if they are in different groups.",
+        description="The [slot sharing group](#slot-sharing-groups): operators of different groups are not chained. "
+        "Without it that of the inputs, or `default` if they are in different groups.",
     )
 
     def inputs(self) -> list[str]:
@@ -91,7 +96,7 @@ class SecondInputModel(Strict):
     """A second input in addition to ``input``."""
 
     to: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
-        description="The second input stream, a list for a union; `input` is the first."
+        description="The second input; a list is a union. `input` is the first."
     )
 
 

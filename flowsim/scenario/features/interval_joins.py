@@ -19,20 +19,25 @@ from flowsim.scenario.yaml.positions import Path
 class IntervalJoinModel(KeyedSecondInputModel):
     """One record for each pair of equal keys within the interval: right is in [left + lower, left + upper]."""
 
-    lower: SignedDurationMs = Field(
-        description="Lower bound of (timestamp of right - timestamp of left); may be negative."
+    lower: SignedDurationMs = Field(description="The smallest distance from left to right, such as `-1 h`.")
+    upper: SignedDurationMs = Field(description="The largest distance from left to right.")
+    lower_exclusive: bool = Field(
+        default=False, description="`true`: a pair at exactly the smallest distance is not joined."
     )
-    upper: SignedDurationMs = Field(description="Upper bound of (timestamp of right - timestamp of left).")
-    lower_exclusive: bool = Field(default=False, description="true: a pair at exactly the lower bound is not joined.")
-    upper_exclusive: bool = Field(default=False, description="true: a pair at exactly the upper bound is not joined.")
-    select: Columns = Field(
-        description="The output's fields, over left.FIELD of the first and right.FIELD of the second."
+    upper_exclusive: bool = Field(
+        default=False, description="`true`: a pair at exactly the largest distance is not joined."
     )
+    select: Columns = Field(description="Fields of the output, over `left.FIELD` and `right.FIELD`.")
     late_left: Name | None = Field(
         default=None,
-        description="Side output for late records of the first input: read it as OPERATOR.NAME.",
+        description="A side output for late records of the first input: read it as `OPERATOR.NAME`. Without it, late "
+        "records are dropped.",
     )
-    late_right: Name | None = Field(default=None, description="Side output for late records of the second input.")
+    late_right: Name | None = Field(
+        default=None,
+        description="A side output for late records of the second input: read it as `OPERATOR.NAME`. Without it, "
+        "late records are dropped.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> IntervalJoinModel:

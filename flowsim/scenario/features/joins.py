@@ -36,9 +36,7 @@ class JoinModel(KeyedSecondInputModel):
     """Window join: one record for each pair of equal keys in one window."""
 
     window: PlainWindowModel = Field(description="The windows of both inputs; a pair needs a common window.")
-    select: Columns = Field(
-        description="The output's fields, over left.FIELD of the first and right.FIELD of the second."
-    )
+    select: Columns = Field(description="Fields of the output, over `left.FIELD` and `right.FIELD`.")
 
     @model_validator(mode="after")
     def _shared_window(self) -> JoinModel:
@@ -51,12 +49,16 @@ class CoGroupModel(KeyedSecondInputModel):
 
     window: PlainWindowModel = Field(description="The windows of both inputs.")
     left: Annotated[dict[FieldName, str], Field(min_length=1)] | None = Field(
-        default=None, description="Aggregates over the records of the first input, as in aggregate."
+        default=None, description="Aggregates over the records of the first input."
     )
     right: Annotated[dict[FieldName, str], Field(min_length=1)] | None = Field(
-        default=None, description="Aggregates over the records of the second input."
+        default=None,
+        description="Aggregates over the records of the second input. The result is `key`, then the left aggregates, "
+        "then the right aggregates.",
     )
-    process: FunctionModel | None = Field(default=None, description="Instead of left and right: a CoGroupFunction.")
+    process: FunctionModel | None = Field(
+        default=None, description="A `CoGroupFunction` instead of `left` and `right`."
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> CoGroupModel:

@@ -43,9 +43,15 @@ class MapModel(Strict, json_schema_extra=exactly_one_of("add", "select", "python
         default=None, description="The output's fields, each an expression over the input's."
     )
     python: PythonReference | None = Field(
-        default=None, description="package.module:function, only with --allow-python."
+        default=None,
+        description="A function of the record, or a `MapFunction` class: `package.module:name`, only with "
+        "`--allow-python`.",
     )
-    fields: FieldTypes | None = Field(default=None, description="Fields that the Python function returns, as a tuple.")
+    fields: FieldTypes | None = Field(
+        default=None,
+        description="Names and types of the fields of the tuples that the Python function returns; required with "
+        "`python`.",
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> MapModel:
@@ -56,16 +62,18 @@ class MapModel(Strict, json_schema_extra=exactly_one_of("add", "select", "python
 class FlatMapModel(Strict, json_schema_extra=exactly_one_of("each", "python")):
     """Emits one record for each item of a sequence, or the results of a Python function."""
 
-    each: ExpressionSource | None = Field(default=None, description="A tuple or list, such as split(line).")
+    each: ExpressionSource | None = Field(
+        default=None, description="A tuple or list, such as `split(line)`; each item becomes a record."
+    )
     into: FieldName = Field(default="item", description="The field that takes the item.")
     type: TypeName | None = Field(
-        default=None, description="Type of the item, if the expression does not determine it."
+        default=None, description="Type of the item, if it cannot be derived from the expression."
     )
     keep: list[FieldName] = Field(default_factory=list, description="Fields of the input that come before the item.")
     python: PythonReference | None = Field(
         default=None,
-        description="A function that yields tuples, or a FlatMapFunction class: package.module:name, only with "
-        "--allow-python.",
+        description="A function that yields tuples, or a `FlatMapFunction` class: `package.module:name`, only with "
+        "`--allow-python`.",
     )
     fields: FieldTypes | None = Field(
         default=None,

@@ -23,20 +23,25 @@ class LinkModel(Strict):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
-    source: Name | None = Field(default=None, alias="from", description="A source or operator; without it all.")
-    target: Name | None = Field(default=None, alias="to", description="An operator or sink; without it all.")
+    source: Name | None = Field(
+        default=None, alias="from", description="A source or operator with its whole chain; without it, any."
+    )
+    target: Name | None = Field(
+        default=None, alias="to", description="An operator or sink with its whole chain; without it, any."
+    )
     latency: DurationNs = Field(
         default=0, description="Time from the end of sending to the arrival; it also delays credits."
     )
     bandwidth: Annotated[ByteSize, Field(ge=1)] | None = Field(
-        default=None, description="Bytes per second of one connection: one pair of subtasks."
+        default=None,
+        description="Bytes per second of each connection, which is one pair of subtasks; without it there is no limit.",
     )
 
 
 class BufferDebloatModel(Strict):
     """Receivers request smaller buffers, so that the data in flight takes about the target time."""
 
-    enabled: bool = Field(default=True, description="false: buffers keep their size, as without `buffer_debloat`.")
+    enabled: bool = Field(default=True, description="`false`: buffers keep their size, as without `buffer_debloat`.")
     period: PositiveMs = Field(default=200, description="Time between two measurements of the throughput of a gate.")
     target: PositiveMs = Field(
         default=1000, description="Time in which a gate should process the data that is in flight."
@@ -49,7 +54,7 @@ class BufferDebloatModel(Strict):
         description="Number of samples of the moving average: the newest measurement has the weight 2 / (samples + 1).",
     )
     starting_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = Field(
-        default=1024, description="Size of buffers before the first announcement, at most 64 MiB."
+        default=1024, description="Size of buffers before the first announcement."
     )
     minimum_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = Field(
         default=256, description="Smallest buffer size that a gate announces; at most the segment size."
@@ -59,7 +64,7 @@ class BufferDebloatModel(Strict):
 class AdaptivePartitionerModel(Strict):
     """Writers of rebalance and rescale send each record to the idlest of the next channels."""
 
-    enabled: bool = Field(default=True, description="false: channels in turn, as without `adaptive_partitioner`.")
+    enabled: bool = Field(default=True, description="`false`: channels in turn, as without `adaptive_partitioner`.")
     max_traverse_size: Annotated[int, Field(ge=2, le=1_000_000)] = Field(
         default=4, description="Number of channels that a writer compares for one record."
     )

@@ -52,7 +52,8 @@ class FileSinkModel(Strict):
 
     path: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(
         default=None,
-        description="Folder, relative to --out; without it sinks/NAME. Outside --out only with --allow-path.",
+        description="A folder for this sink only, under `--out`; without it `sinks/NAME`. A path outside needs "
+        "`--allow-path`.",
     )
 
 
@@ -61,7 +62,8 @@ class SqliteSinkModel(Strict):
 
     path: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(
         default=None,
-        description="Folder of rows.sqlite, relative to --out; without it sinks/NAME. Outside --out only with --allow-path.",
+        description="The folder of `rows.sqlite`, for this sink only, under `--out`; without it `sinks/NAME`. A path "
+        "outside needs `--allow-path`.",
     )
     table: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="Name of the table; without it the name of the sink."
@@ -71,14 +73,14 @@ class SqliteSinkModel(Strict):
 class PostgresSinkModel(Strict):
     """A table on a PostgreSQL server, which the caller names with --connect. Real clock only."""
 
-    connection: Name = Field(description="Name of the connection; its server is given with --connect NAME=URL.")
+    connection: Name = Field(description="Name of the connection; `--connect NAME=URL` names its server.")
     table: Annotated[str, Field(min_length=1, max_length=48)] | None = Field(
         default=None, description="Name of the table; without it the name of the sink."
     )
     prefix: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
         default=None,
-        description="Names the staged rows; scenarios that write to the table at the same time need different ones. "
-        "Without it the name of the scenario.",
+        description="Part of the names of staged rows: scenarios that write to a table at the same time need "
+        "different ones. Without it the name of the scenario.",
     )
 
 
@@ -94,22 +96,25 @@ class SinkModel(EdgeModel, json_schema_extra=exactly_one_of(*SINK_KINDS)):
     )
     jsonl: FileSinkModel | None = Field(
         default=None,
-        description="One file per subtask, with one JSON object per line; with checkpoints one per subtask and checkpoint.",
+        description="One file per subtask, with one JSON object per line; with checkpoints one per subtask and "
+        "checkpoint.",
     )
     sqlite: SqliteSinkModel | None = Field(default=None, description="A table of a SQLite database.")
     postgres: PostgresSinkModel | None = Field(
-        default=None, description="A table on a PostgreSQL server; only on the real clock, and with --connect."
+        default=None, description="A table on a PostgreSQL server; only on the real clock, and with `--connect`."
     )
     collect: EmptyModel | None = Field(
-        default=None, description="Keeps the results in memory, shown at the end of the run."
+        default=None, description="Stores the results and prints them at the end of the run: `{}`."
     )
-    print: EmptyModel | None = Field(default=None, description="Prints each record when it arrives; written as `{}`.")
+    print: EmptyModel | None = Field(default=None, description="Prints each record when it arrives: `{}`.")
     delivery: Delivery = Field(
         default="exactly_once",
-        description="In a job with checkpoints: exactly_once shows records when their checkpoint completes; at_least_once "
-        "at once, and after a failure some of them again. print has no delivery: it prints at once.",
+        description="With checkpoints, `exactly_once` shows records when their checkpoint completes; `at_least_once` "
+        "at once, and after a failure some of them again. Not with `print`, which prints at once.",
     )
-    chaining: Literal["always", "never"] = Field(default="always", description="never: the sink is a task of its own.")
+    chaining: Literal["always", "never"] = Field(
+        default="always", description="`never`: the sink is a task of its own."
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> SinkModel:

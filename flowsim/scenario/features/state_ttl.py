@@ -38,17 +38,19 @@ class StateTtlModel(Strict):
 
     ttl: PositiveMs = Field(description="How long a value lives after its last update.")
     update_type: UpdateType = Field(
-        default="on_create_and_write", description="What extends the life: writing, or also reading."
+        default="on_create_and_write",
+        description="What extends the life: writing, or also reading; `disabled`: values live for ever.",
     )
     state_visibility: StateVisibility = Field(
         default="never_return_expired", description="Whether an expired value can still be read before its cleanup."
     )
     cleanup_full_snapshot: bool = Field(default=False, description="Checkpoints omit expired values.")
     cleanup_incrementally: IncrementalCleanupModel | None = Field(
-        default=None, description="Without it an access checks five keys, if there is cleanup in the background."
+        default=None,
+        description="How many keys are checked at each access; without it five, if there is cleanup in the background.",
     )
     cleanup_in_background: bool = Field(
-        default=True, description="false: only a read removes an expired value, unless another cleanup is set."
+        default=True, description="`false`: only reading removes an expired value, unless another cleanup is set."
     )
 
 

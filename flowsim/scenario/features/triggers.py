@@ -32,23 +32,21 @@ from flowsim.scenario.yaml.positions import Path
 class DeltaModel(Strict):
     """The distance of two records: the difference of the same expression over the two records."""
 
-    of: ExpressionSource = Field(
-        description="A numeric expression; the delta is the later record's value minus the earlier record's."
-    )
+    of: ExpressionSource = Field(description="A number; the distance is the later record's minus the earlier one's.")
     threshold: float | int = Field(
-        description="A trigger fires above this delta; an evictor removes records with this delta or a larger one."
+        description="A trigger fires above this distance; an evictor removes records at this distance or a larger one."
     )
 
 
 class TimeoutTriggerModel(Strict):
     """Another trigger that also fires some processing time after a record."""
 
-    of: TriggerModel = Field(description="The nested trigger.")
+    of: TriggerModel = Field(description="The other trigger.")
     after: PositiveMs = Field(description="The timeout, in processing time.")
     reset_on_record: bool = Field(
-        default=False, description="true: every record restarts the timeout; false: only the first starts it."
+        default=False, description="`true`: every record restarts the timeout; `false`: only the first starts it."
     )
-    clear_on_timeout: bool = Field(default=True, description="A timeout also clears the nested trigger.")
+    clear_on_timeout: bool = Field(default=True, description="A timeout also clears the other trigger.")
 
 
 MAX_TRIGGERS: Final = 100
@@ -61,24 +59,33 @@ TRIGGER_KINDS: tuple[TriggerKind, ...] = get_args(TriggerKind)
 class TriggerChoiceModel(Strict, json_schema_extra=exactly_one_of(*TRIGGER_KINDS)):
     """A trigger with parameters; exactly one of the keys."""
 
-    count: Count | None = Field(default=None, description="Fires after every N records; the contents stay.")
-    continuous_event_time: PositiveMs | None = Field(default=None, description="Fires at this interval in event time.")
+    count: Count | None = Field(
+        default=None,
+        description="Fires after this number of records of a key and window; the records stay in the window.",
+    )
+    continuous_event_time: PositiveMs | None = Field(
+        default=None,
+        description="Fires at every multiple of this in event time, and at the end of the window. With "
+        "`global_window` this does not end: with `MAX_WATERMARK` every multiple up to the end of time is due, as in "
+        "Flink; stop such a job without drain.",
+    )
     continuous_processing_time: PositiveMs | None = Field(
-        default=None, description="Fires at this interval in processing time."
+        default=None, description="Fires at every multiple of this in processing time."
     )
     delta: DeltaModel | None = Field(
-        default=None, description="Fires when the delta of a record exceeds the threshold."
+        default=None,
+        description="Fires when the distance of a record from the record that fired last exceeds the threshold.",
     )
     purging: TriggerModel | None = Field(
-        default=None, description="Another trigger; each firing also purges the window."
+        default=None, description="Fires like another trigger, and clears the window each time."
     )
     timeout: TimeoutTriggerModel | None = Field(
         default=None, description="Fires like another trigger, and also some time after a record that did not fire it."
     )
     any_of: Annotated[list[TriggerModel], Field(min_length=2, max_length=MAX_TRIGGERS)] | None = Field(
-        default=None, description="Fires if one of several triggers fires, and purges if one of them purges."
+        default=None, description="Fires when one of several triggers fires, and clears the window if one of them does."
     )
-    python: PythonReference | None = Field(default=None, description="A user-defined Trigger class.")
+    python: PythonReference | None = Field(default=None, description="A `Trigger` class of your own.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> TriggerChoiceModel:
@@ -96,15 +103,19 @@ EVICTOR_KINDS: tuple[EvictorKind, ...] = get_args(EvictorKind)
 class EvictorModel(Strict, json_schema_extra=exactly_one_of(*EVICTOR_KINDS)):
     """Removes records from a window that fires; exactly one of count, time, delta, python."""
 
-    count: Count | None = Field(default=None, description="Keeps the last N records.")
+    count: Count | None = Field(default=None, description="Keeps this number of last records.")
     time: DurationMs | None = Field(
-        default=None, description="Keeps the records within this time before the latest timestamp."
+        default=None, description="Keeps records that are less than this much older than the newest record."
     )
     delta: DeltaModel | None = Field(
-        default=None, description="Keeps the records whose delta to the last record is below the threshold."
+        default=None, description="Keeps records whose distance from the last record is below the threshold."
     )
-    python: PythonReference | None = Field(default=None, description="A user-defined Evictor class.")
-    after: bool = Field(default=False, description="Evicts after the window function instead of before.")
+    python: PythonReference | None = Field(
+        default=None, description="An `Evictor` class of your own; not with `after`."
+    )
+    after: bool = Field(
+        default=False, description="Evicts after the window function instead of before; not with `python`."
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> EvictorModel:

@@ -46,14 +46,14 @@ class SlidingModel(Strict):
 class GapModel(Strict):
     """The gap of a session, computed from each record."""
 
-    gap: ExpressionSource = Field(description="Expression over a record: the gap in ms, above 0.")
+    gap: ExpressionSource = Field(description="Computed from a record: how many ms after it its session ends, above 0.")
 
 
 class CountWindowModel(Strict):
     """Windows by count: each window has the last ``size`` records of a key, with one window every ``slide`` records."""
 
-    size: Count = Field(description="Number of records in a window.")
-    slide: Count = Field(description="Number of records between two firings.")
+    size: Count = Field(description="A window contains this number of last records.")
+    slide: Count = Field(description="A window fires after this number of records.")
 
 
 AssignerKind = Literal["tumbling", "sliding", "session", "global_window", "count"]
@@ -63,37 +63,37 @@ ASSIGNERS: tuple[AssignerKind, ...] = get_args(AssignerKind)
 class PlainWindowModel(Strict, json_schema_extra=exactly_one_of(*ASSIGNERS)):
     """The windows of a record, and when they fire; exactly one of tumbling, sliding, session, global_window, count."""
 
-    tumbling: PositiveMs | None = Field(default=None, description="Size of tumbling windows.")
+    tumbling: PositiveMs | None = Field(default=None, description="Size of the windows, which do not overlap.")
     sliding: SlidingModel | None = Field(
         default=None, description="Windows of one length that overlap: a record is in several windows."
     )
     session: PositiveMs | GapModel | None = Field(
-        default=None, description="The gap that ends a session, or an expression for it."
+        default=None, description="One window per period of activity; a gap of this length ends it."
     )
     global_window: Literal[True] | None = Field(
-        default=None, description="One window for all records of a key; needs a trigger."
+        default=None, description="One window for all records of a key; it needs a `trigger`."
     )
     count: Count | CountWindowModel | None = Field(
-        default=None, description="Windows of N records of a key; or sliding windows over the last N records."
+        default=None,
+        description="Windows with this number of records of a key; or sliding windows over the last records.",
     )
-    offset: SignedDurationMs = Field(default=0, description="Shifts tumbling and sliding windows.")
+    offset: SignedDurationMs = Field(
+        default=0, description="Shifts tumbling and sliding windows; shorter than the size or the slide."
+    )
     stagger: Literal["aligned", "random", "natural"] = Field(
         default="aligned",
-        description="Shifts tumbling windows per subtask: by a random offset, or to the arrival of the first record.",
+        description="Shifts tumbling windows once per subtask: at random, or to the arrival of its first record.",
     )
     time: Literal["event", "processing"] = Field(
-        default="event", description="Time domain of tumbling, sliding and session windows."
+        default="event", description="The time of tumbling, sliding and session windows: event time or processing time."
     )
     trigger: TriggerModel | None = Field(
         default=None, description="When the windows fire. Without it the default trigger of the assigner."
     )
-    evictor: EvictorModel | None = Field(
-        default=None, description="Removes records from a window when it fires. Without it a window keeps all records."
-    )
+    evictor: EvictorModel | None = Field(default=None, description="Removes records from a window when it fires.")
     allowed_lateness: DurationMs = Field(
         default=0,
-        description="Time after the end of a window in which the window still accepts records, and fires for each "
-        "of them.",
+        description="How long after its end a window still accepts records, and fires for each of them.",
     )
 
     @property
@@ -131,7 +131,9 @@ class WindowModel(PlainWindowModel):
     """A window of an operator. Late records can be kept in a side output."""
 
     late_output: Name | None = Field(
-        default=None, description="Name of the side output for late records: read it as OPERATOR.NAME."
+        default=None,
+        description="A side output for late records: read it as `OPERATOR.NAME`. Without it, late records are only "
+        "counted.",
     )
 
     def side_output_names(self) -> list[str]:

@@ -20,12 +20,13 @@ class FilesModel(Strict):
     """One or more files; each is a split."""
 
     path: FilePath | Annotated[list[FilePath], Field(min_length=1, max_length=10_000)] = Field(
-        description="Relative to the scenario's folder; outside it only with --allow-path. * and ? match any names, sorted."
+        description="Files, relative to the scenario's folder; outside it only with `--allow-path`. `*` and `?` are "
+        "wildcards ([several files](#several-files))."
     )
     assignment: Assignment = Field(
         default="fixed",
-        description="fixed: file i belongs to subtask i modulo parallelism. dynamic: a subtask requests its next file "
-        "when it has none.",
+        description="`fixed`: file i belongs to subtask i modulo parallelism; `dynamic`: a subtask requests its next "
+        "file when it has none ([several files](#several-files)).",
     )
 
 
@@ -34,14 +35,18 @@ class ParquetModel(FilesModel):
 
     columns: FieldTypes | None = Field(
         default=None,
-        description="The columns to read, in this order; without it all. A timestamp is read as a long in ms.",
+        description="The columns to read, in this order, with their types; without it all, as the first file has "
+        "them. A timestamp column is a `long`: milliseconds since 1970 (UTC).",
     )
 
 
 class JsonLinesModel(FilesModel):
     """Objects of files with one JSON object per line (``.gz`` too), in file order."""
 
-    fields: FieldTypes = Field(description="The keys to read, in this order, with their types.")
+    fields: FieldTypes = Field(
+        description="The keys to read, in this order, with their types; a missing key or `null` is null. A whole "
+        "number is allowed for a declared double, a number beyond the doubles (`1e400`) is not."
+    )
 
 
 class CsvModel(FilesModel):
@@ -52,15 +57,17 @@ class CsvModel(FilesModel):
         default=",", description="The character between two fields."
     )
     rows: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="Read only the first N rows of each file."
+        default=None, description="Reads only this number of rows of each file, from its beginning; without it all."
     )
     split_by: FieldName | None = Field(
         default=None,
-        description="With one file and parallelism > 1: every subtask reads the rows with its share of this column's values.",
+        description="For one file with more than one subtask: each subtask reads the whole file and keeps its values "
+        "of this column.",
     )
     groups: Annotated[list[Scalar | list[Scalar]], Field(min_length=1)] | None = Field(
         default=None,
-        description="The values of split_by, one entry per group; group i belongs to subtask i modulo parallelism.",
+        description="The values of `split_by`, one entry per group; group i belongs to subtask i modulo parallelism. "
+        "Without it, every value is a group, in sorted order.",
     )
 
 

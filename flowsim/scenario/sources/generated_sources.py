@@ -100,9 +100,14 @@ class GeneratorModel(Strict):
     """Draws records from the run's seed."""
 
     count: Annotated[int, Field(ge=1, le=10**12)] | None = Field(
-        default=None, description="Total number of records; without it the source is endless."
+        default=None,
+        description="Total number of records, divided between the subtasks; without it the source is endless and needs "
+        "`settings.until`, the option `--until` or an [action](#actions).",
     )
-    pace: DurationNs | None = Field(default=None, description="Virtual time between two records of a subtask.")
+    pace: DurationNs | None = Field(
+        default=None,
+        description="Virtual time between two records of a subtask; without it, the cost limits the speed.",
+    )
     fields: Annotated[dict[FieldName, GeneratedFieldModel], Field(min_length=1)] = Field(
         description="The fields of a record, in this order; each with the distribution of its values."
     )
@@ -147,13 +152,14 @@ class PartitionedGeneratorModel(Strict):
         description="The partitions; each is a split, read by subtask i modulo parallelism at first."
     )
     fields: Annotated[dict[FieldName, GeneratedFieldModel], Field(min_length=1)] = Field(
-        description="The fields of a record, in this order; a sequence counts over all partitions in turn."
+        description="The fields of a record, in this order; a `sequence` counts over all partitions in turn, so that "
+        "its remainder by their number is the partition."
     )
     timestamp_field: FieldName | None = Field(
         default=None, description="An additional last field, a long: the timestamp of the record in ms."
     )
     starting_offsets: Literal["earliest", "latest"] | Annotated[int, Field(ge=0)] = Field(
-        default="earliest", description="Where reading starts; latest: without the records of the start."
+        default="earliest", description="Where reading starts; `latest`: without the records of the start."
     )
     start_timestamp: Int64 | None = Field(
         default=None,

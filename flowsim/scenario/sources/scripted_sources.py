@@ -34,7 +34,8 @@ class CollectionModel(Strict):
 
     fields: FieldTypes = Field(description="Names and types of the fields of a row, in this order.")
     rows: list[Row] = Field(
-        description="The records: one list of values per record, in the order of `fields`. null is allowed."
+        description="The records: one list of values per record, in the order of `fields`. `null` is allowed "
+        "everywhere, a whole number is allowed for a double."
     )
 
 
@@ -45,23 +46,27 @@ class ScriptEntryModel(Strict, json_schema_extra=exactly_one_of(*ENTRY_KINDS)):
     timestamp: Int64 | None = Field(
         default=None, description="Timestamp of the record in ms; without it the timestamp of the previous record."
     )
-    watermark: Int64 | None = Field(default=None, description="Event time in ms.")
+    watermark: Int64 | None = Field(
+        default=None, description="Emits this watermark, in ms; not for a source with `watermarks`."
+    )
     sleep: DurationMs | None = Field(default=None, description="Pauses the subtask for this time.")
     idle: Literal[True] | None = Field(
         default=None,
-        description="Declares the subtask, or its split, idle until its next watermark; without `watermarks` also until its "
-        "next record.",
+        description="Declares the subtask, or its split, idle until its next watermark; without `watermarks` also "
+        "until its next record.",
     )
     end: Literal[True] | None = Field(
         default=None, description="Ends the input of the subtask, or of its split, at this entry."
     )
     split: Name | None = Field(
         default=None,
-        description="The split of the entry; each split has its own event time. With end: ends that split.",
+        description="The split of the entry. All splits of a subtask exist from the beginning, each with its own "
+        "event time; with `end`, only that split ends.",
     )
     step: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
         default=None,
-        description="Orders entries over all scripted sources: step n happens (n + 1) gaps after the start.",
+        description="The entry happens (step + 1) gaps after the start; this orders entries over all scripted "
+        "sources. Without it, an entry follows the one before immediately.",
     )
 
     @model_validator(mode="after")
@@ -82,8 +87,9 @@ class ScriptModel(Strict):
     gap: DurationMs = Field(default=10, description="Virtual time between two steps.")
     assignment: Assignment = Field(
         default="fixed",
-        description="fixed: each subtask has its script. dynamic: a subtask requests its next script when it has none; "
-        "each script is a split.",
+        description="`fixed`: each subtask has its script; `dynamic`: each list is a split, and a subtask requests "
+        "the next one when it has none. The time of a list then starts with its first entry, and its entries name no "
+        "splits.",
     )
 
     def first_of(self, kind: EntryKind) -> tuple[int, int] | None:

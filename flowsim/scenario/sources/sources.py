@@ -102,33 +102,41 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
     )
     generator: GeneratorModel | None = Field(default=None, description="Random records, drawn from the seed.")
     partitioned_generator: PartitionedGeneratorModel | None = Field(
-        default=None, description="Random records in partitions, which are appended whether they are read or not."
+        default=None,
+        description="A generated log with partitions, as a topic of Kafka: records are appended whether they are "
+        "read or not.",
     )
     python: PythonSourceModel | None = Field(default=None, description="A user-defined source.")
     parallelism: Parallelism | None = Field(
         default=None,
-        description="Number of subtasks. Without it the parallelism of the settings; a script has one subtask per "
-        "list of entries.",
+        description="Number of subtasks; without it the value of the settings. A collection, and one csv file without "
+        "`split_by`, has 1; a script has one per list of entries, unless its assignment is `dynamic`.",
     )
     watermarks: WatermarksModel | None = Field(
         default=None,
-        description="Timestamps and watermarks of the records. Without it records have no timestamps, except "
-        "those of a script.",
+        description="Timestamps and watermarks of the records; not for a script with `watermark` entries. Without it "
+        "records have no timestamps, except those of a script.",
     )
     legacy: bool = Field(
-        default=False, description="Runs as a SourceFunction on its own thread, like the legacy sources of Flink."
+        default=False,
+        description="Runs as a source function on its own thread, under the checkpoint lock, without overdraft "
+        "([finishing.md](finishing.md#the-end-of-a-task-in-flink-114)); an operator after the source then creates "
+        "the watermarks.",
     )
-    cost: Cost | None = Field(default=None, description="Virtual time that one record costs.")
+    cost: Cost | None = Field(
+        default=None, description="Virtual time of one record; without it the value of the settings."
+    )
     buffer_timeout: TimeoutMs | None = Field(
         default=None,
-        description="When a partly filled output buffer is sent: 0 after each record, `never` only when the "
-        "buffer is full. Without it the timeout of the settings.",
+        description="When a partly filled output buffer is sent; without it the value of the settings.",
     )
     chaining: Literal["always", "never"] = Field(
-        default="always", description="never: the source is a task of its own."
+        default="always", description="`never`: the source is a task of its own."
     )
     slot_sharing_group: Name | None = Field(
-        default=None, description="Operators of different groups are not chained. Without it the group `default`."
+        default=None,
+        description="The [slot sharing group](#slot-sharing-groups): operators of different groups are not chained. "
+        "Without it `default`.",
     )
 
     @property

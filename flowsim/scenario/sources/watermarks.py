@@ -28,17 +28,17 @@ class AlignmentModel(Strict):
 class MissingOutputModel(Strict):
     """Records without a timestamp go to a side output."""
 
-    output: Name = Field(description="Name of the side output: read it as SOURCE.NAME or OPERATOR.NAME.")
+    output: Name = Field(description="Name of the side output: read it as `SOURCE.NAME` or `OPERATOR.NAME`.")
 
 
 class WatermarksModel(Strict):
     """Timestamps and watermarks: the watermark is the highest timestamp so far, minus the bound, minus 1 ms."""
 
-    timestamp: ExpressionSource = Field(description="Event time of a record in ms.")
+    timestamp: ExpressionSource = Field(description="Event time of a record in ms, as an integer.")
     missing_timestamp: Literal["fail", "drop"] | MissingOutputModel = Field(
         default="fail",
-        description="What happens to a record whose timestamp is null: the job fails, the record is dropped and counted, "
-        "or it goes to a side output without a timestamp.",
+        description="What happens to a record whose timestamp is null: the job fails, the record is dropped and "
+        "counted, or it goes to a side output without a timestamp.",
     )
     max_out_of_orderness: DurationMs = Field(
         default=0,
@@ -46,20 +46,23 @@ class WatermarksModel(Strict):
     )
     emit: Literal["periodic", "every_record", "never"] = Field(
         default="periodic",
-        description="periodic: every auto_watermark_interval (as in Flink); every_record: after every record; never: "
-        "timestamps only.",
+        description="`periodic`: every `auto_watermark_interval`, as in Flink; `every_record`: after each record; "
+        "`never`: only timestamps are assigned.",
     )
     punctuated: ExpressionSource | None = Field(
         default=None,
-        description="Only after a record for which this is true: its timestamp, minus the bound, minus 1 ms.",
+        description="Watermarks only after records for which this is true: their timestamp, minus the bound, minus 1 "
+        "ms.",
     )
     generator: PythonReference | None = Field(
-        default=None, description="A user-defined WatermarkGenerator class, created once per subtask."
+        default=None, description="A `WatermarkGenerator` class of your own, one instance per subtask."
     )
     idle_after: DurationMs | None = Field(
         default=None, description="Declares a subtask idle after this long without records."
     )
-    alignment: AlignmentModel | None = Field(default=None, description="Only for a source.")
+    alignment: AlignmentModel | None = Field(
+        default=None, description="The source waits for sources with lower watermarks; only for a source."
+    )
 
     def side_output_names(self) -> list[str]:
         """That of records without a timestamp."""

@@ -6,7 +6,6 @@ checkout, so that their links hold in both.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -19,7 +18,6 @@ from typing import Final
 import flowsim
 from tests.support.pages.api_page import PACKAGES, public_names
 from tests.support.pages.notebooks import NOTEBOOKS, write_page
-from tests.support.pages.schema_page import schema_page
 
 ROOT: Final = Path(__file__).parents[3]
 MERMAID: Final = "assets/mermaid.min.js"
@@ -39,9 +37,6 @@ def copy_pages(pages: Path, mermaid_script: Path) -> None:
     (pages / "scenarios" / "index.md").write_text(scenarios_page())
     reference = pages / "reference"
     reference.mkdir()
-    (reference / "schema.md").write_text(
-        schema_page(json.loads((ROOT / "docs" / "scenario.schema.json").read_text(encoding="utf-8")))
-    )
     for package in PACKAGES:
         (reference / f"{package}.md").write_text(reference_page(package))
     (pages / MERMAID).parent.mkdir()

@@ -36,8 +36,7 @@ class _Node(Generic[V]):
 class MapEntries(Generic[V]):
     """A map with Java's iteration order. Keys are equal if their ``state_key`` is; they hash by their declared type.
 
-    Iteration goes by bucket. Inside a bucket the order is that of insertion, or of the tree that Java makes of a bucket
-    with nine keys in a large map.
+    Iteration goes by bucket; inside a bucket the order is that of insertion.
 
     >>> numbers = MapEntries[str]()
     >>> for number in (17, 2, 1):

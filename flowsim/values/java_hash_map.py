@@ -2,8 +2,8 @@
 
 The low bits of an entry's spread hash select its bin. Iteration visits bins in order, and inside a bin the entries in
 insertion order. The table doubles when it is three quarters full, and, below 64 bins, also when a bin gets its ninth
-entry. It never shrinks. In a larger table the ninth entry of a bin turns the bin into a tree, which has another order
-(``java_tree_bin``).
+entry. It never shrinks. In a larger table Java turns a bin with nine entries into a tree, which has another order;
+here the bin stays a list.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Final, Generic, TypeVar
 
-from flowsim.values.java_tree_bin import JavaTreeBin
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 T = TypeVar("T")
@@ -21,7 +19,6 @@ T = TypeVar("T")
 DEFAULT_CAPACITY: Final = 16
 _LONGEST_LIST: Final = 8
 _LEAST_TREE_CAPACITY: Final = 64
-_SHORTEST_TREE: Final = 6
 
 
 def spread(java_hash: int) -> int:
@@ -65,15 +62,14 @@ def in_order_of_bins(items: Iterable[T], hash_of: Callable[[T], int], capacity: 
 class JavaBins(Generic[K]):
     """The bins of a map's keys, which determine the iteration order; the values are stored elsewhere."""
 
-    __slots__ = ("_spreads", "_in_bin", "_trees", "_capacity", "_order")
+    __slots__ = ("_spreads", "_in_bin", "_capacity", "_order")
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
-        # In insertion order, which is also the order inside every bin that is not a tree.
+        # In insertion order, which is also the order inside every bin.
         self._spreads: dict[K, int] = {}
         self._in_bin: dict[int, int] = {}
-        self._trees: dict[int, JavaTreeBin[K]] = {}
         self._capacity = capacity
-        # Cached from the first use, while there are no trees and the table does not double.
+        # Cached from the first use, while the table does not double.
         self._order: list[K] | None = None
 
     @property
@@ -86,15 +82,8 @@ class JavaBins(Generic[K]):
         spread_hash = self._spreads[key] = spread(java_hash)
         index = spread_hash & self._capacity - 1
         crowd = self._in_bin[index] = self._in_bin.get(index, 0) + 1
-        tree = self._trees.get(index)
-        if tree is not None:
-            tree.add(key, _signed(spread_hash))
-        elif crowd > _LONGEST_LIST:
-            if self._capacity < _LEAST_TREE_CAPACITY:
-                self.double()
-            else:
-                mask = self._capacity - 1
-                self._plant(index, [each for each, number in self._spreads.items() if number & mask == index])
+        if crowd > _LONGEST_LIST and self._capacity < _LEAST_TREE_CAPACITY:
+            self.double()
         if len(self._spreads) > self.threshold:
             self.double()
         elif self._order is not None:
@@ -107,28 +96,18 @@ class JavaBins(Generic[K]):
             del self._order[self._order.index(key, bisect_left(self._order, index, key=self._bin_of))]
         del self._spreads[key]
         self._in_bin[index] -= 1
-        tree = self._trees.get(index)
-        if tree is not None and not tree.remove(key):
-            del self._trees[index]
-            self._as_list(tree)
 
     def clear(self) -> None:
         """Removes all keys; the table size stays."""
         self._spreads.clear()
         self._in_bin.clear()
-        self._trees.clear()
         self._order = None
 
     def in_order(self) -> Sequence[K]:
         """Returns all keys in Java's order; valid until the next change."""
-        if self._order is not None:
-            return self._order
-        mask, spreads = self._capacity - 1, self._spreads
-        if not self._trees:
-            self._order = sorted(spreads, key=self._bin_of) if len(spreads) > 1 else list(spreads)
-            return self._order
-        place = {key: number for tree in self._trees.values() for number, key in enumerate(tree)}
-        return sorted(spreads, key=lambda key: (spreads[key] & mask, place.get(key, 0)))
+        if self._order is None:
+            self._order = sorted(self._spreads, key=self._bin_of) if len(self._spreads) > 1 else list(self._spreads)
+        return self._order
 
     def _bin_of(self, key: K) -> int:
         return self._spreads[key] & self._capacity - 1
@@ -136,53 +115,11 @@ class JavaBins(Generic[K]):
     def double(self) -> None:
         """Doubles the table; each bin is split in two, in order."""
         self._order = None
-        trees, bit = self._trees, self._capacity
         self._capacity *= 2
-        self._trees = {}
-        for index, tree in trees.items():
-            self._split(index, bit, tree)
         mask = self._capacity - 1
         self._in_bin = {}
         for number in self._spreads.values():
             self._in_bin[number & mask] = self._in_bin.get(number & mask, 0) + 1
-
-    def _split(self, index: int, bit: int, tree: JavaTreeBin[K]) -> None:
-        halves: tuple[list[K], list[K]] = ([], [])
-        for key in tree:
-            halves[1 if self._spreads[key] & bit else 0].append(key)
-        for number, (half, other) in enumerate((halves, halves[::-1])):
-            if not half:
-                continue
-            if len(half) <= _SHORTEST_TREE:
-                self._as_list(half)
-            elif other:
-                self._plant(index + number * bit, half)
-            else:
-                self._trees[index + number * bit] = tree
-
-    def _plant(self, index: int, keys: list[K]) -> None:
-        self._order = None
-        self._trees[index] = JavaTreeBin([(key, _signed(self._spreads[key])) for key in keys], _compare)
-
-    def _as_list(self, keys: Iterable[K]) -> None:
-        """Turns a tree back into a list, in the tree's iteration order."""
-        for key in keys:
-            if key in self._spreads:
-                self._spreads[key] = self._spreads.pop(key)
-
-
-def _signed(spread_hash: int) -> int:
-    return spread_hash - 0x100000000 if spread_hash & 0x80000000 else spread_hash
-
-
-def _compare(key: object, other: object) -> int:
-    """Compares numbers or strings as Java's ``compareTo``; for other keys of one hash code Java's order is random."""
-    if isinstance(key, int) and isinstance(other, int):
-        return (key > other) - (key < other)
-    if isinstance(key, str) and isinstance(other, str):
-        first, second = key.encode("utf-16-be", "surrogatepass"), other.encode("utf-16-be", "surrogatepass")
-        return (first > second) - (first < second)
-    return 1
 
 
 class JavaHashMap(Generic[K, V]):

@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flowsim.compiled_modules import install as _load_compiled_modules
+from flowsim.lazy_names import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from flowsim.api import open_recording, report_recording, run_scenario, validate_recording
@@ -75,16 +75,4 @@ __all__ = [
 
 _load_compiled_modules(Path(__file__).resolve().parent)
 
-
-def __getattr__(name: str) -> object:
-    """Imports the module of a public name on its first use, so that ``flowsim --help`` starts quickly."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """Lists all public names, including those that are not loaded yet."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from flowsim.lazy_names import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
@@ -147,16 +148,4 @@ __all__ = [
     "Verdict",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Imports the module of a public name on its first use."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """Lists all public names, including those that are not imported yet."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

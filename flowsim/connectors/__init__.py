@@ -5,8 +5,9 @@ Files, generated rows, scripts, collections, and the protocols for user-defined 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from flowsim.lazy_names import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from flowsim.connectors.databases.postgres import PostgresSink
@@ -177,16 +178,4 @@ __all__ = [
     "DeliveryGuarantee",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Imports the module of a connector on its first use, because only files need pyarrow."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """Lists all public names, including those that are not imported yet."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

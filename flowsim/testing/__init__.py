@@ -5,8 +5,9 @@ The strategies need the extra ``testing`` (Hypothesis); importing one without it
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from flowsim.lazy_names import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from flowsim.cluster.run_bounds import RunBounds
@@ -208,16 +209,4 @@ __all__ = [
     "Recovery",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Imports the module of a public name on its first use, so that pytest starts quickly."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """Lists all public names, including those that are not imported yet."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, TextIO
 
 from flowsim.connectors.files.columns import Column, ColumnType, reason_of
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput, SourcePosition
-from flowsim.limits import to_raise
+from flowsim.limits import Limits, to_raise
 from flowsim.quantities import count_text
 
 IsValid = Callable[[str, ColumnType], bool]
@@ -29,12 +32,27 @@ _SURELY_FINE: Final[dict[ColumnType, re.Pattern[str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """The text of one field and its start position, both counted from 1."""
+class Record:
+    """The fields of a row, with the text and the first line from which ``csv`` read them."""
 
+    fields: list[str]
     text: str
     line: int
-    column: int
+    path: str
+    delimiter: str
+
+    def position(self, index: int = 0) -> SourcePosition:
+        """Returns where a field begins.
+
+        ``csv`` reports no columns. The field begins behind the first delimiter up to which ``csv`` reads one field more.
+        """
+        ends = [match.end() for match in re.finditer(re.escape(self.delimiter), self.text)] if index else []
+        start = ends[bisect_left(ends, index + 1, key=self._fields_up_to)] if index else 0
+        line = self.line + self.text.count("\n", 0, start)
+        return SourcePosition(self.path, line, start - self.text.rfind("\n", 0, start))
+
+    def _fields_up_to(self, end: int) -> int:
+        return len(next(csv.reader([self.text[:end]], delimiter=self.delimiter)))
 
 
 def header_of(file: InputFile, delimiter: str) -> list[str]:
@@ -44,19 +62,18 @@ def header_of(file: InputFile, delimiter: str) -> list[str]:
     """
     try:
         for record in _records(file, delimiter):
-            return _checked_header(file, record)
+            return _checked_header(record)
     except OSError as error:
         raise BadInput(f"{file.path}: cannot be read: {reason_of(error)}") from None
     raise BadInput(f"{file.path}:1:1 the file is empty; expected a header line with column names")
 
 
-def _checked_header(file: InputFile, record: list[Cell]) -> list[str]:
-    for cell in record:
-        problem = problem_of_text(cell.text)
+def _checked_header(record: Record) -> list[str]:
+    for index, name in enumerate(record.fields):
+        problem = problem_of_text(name)
         if problem is not None:
-            where = SourcePosition(str(file.path), cell.line, cell.column)
-            raise BadInput(f"{where} expected a header line with column names, got {problem}")
-    return [cell.text for cell in record]
+            raise BadInput(f"{record.position(index)} expected a header line with column names, got {problem}")
+    return record.fields
 
 
 def problem_of_text(text: str) -> str | None:
@@ -73,19 +90,18 @@ def problem_of_text(text: str) -> str | None:
 def find_cell(file: InputFile, delimiter: str, name: str, text: str) -> SourcePosition:
     """Returns the first position of ``text`` in the column; the position of the header if no field has this text."""
     records = _records(file, delimiter)
-    index = [cell.text for cell in next(records)].index(name)
+    index = next(records).fields.index(name)
     for record in records:
-        if record[index].text == text:
-            return SourcePosition(str(file.path), record[index].line, record[index].column)
+        if record.fields[index] == text:
+            return record.position(index)
     return SourcePosition(str(file.path), 1, 1)
 
 
 def position_of(file: InputFile, delimiter: str, name: str, row: int) -> SourcePosition:
     """Returns the position of the column's field in row ``row``, counted from 0 after the header."""
     records = _records(file, delimiter)
-    index = [cell.text for cell in next(records)].index(name)
-    cell = next(islice(records, row, None))[index]
-    return SourcePosition(str(file.path), cell.line, cell.column)
+    index = next(records).fields.index(name)
+    return next(islice(records, row, None)).position(index)
 
 
 def explain_failure(
@@ -93,12 +109,12 @@ def explain_failure(
 ) -> BadInput:
     """Returns the BadInput for a failed read; names the first field of a wrong type or row of a wrong length."""
     try:
-        found = _first_fault(_records(file, delimiter), str(file.path), columns, is_valid)
+        problem = _first_fault(_records(file, delimiter), columns, is_valid)
     except OSError as unreadable:
         return BadInput(f"{file.path}: cannot be read to its end: {reason_of(unreadable)}")
     except BadInput as fault:
         return fault
-    return BadInput(found if found is not None else f"{file.path}: {reason_of(error)}")
+    return BadInput(f"{file.path}: {reason_of(error)}" if problem is None else problem)
 
 
 def check_quotes(file: InputFile, delimiter: str) -> None:
@@ -110,24 +126,24 @@ def check_quotes(file: InputFile, delimiter: str) -> None:
         """Reads the file."""
 
 
-def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Column], is_valid: IsValid) -> str | None:
-    header = [cell.text for cell in next(records)]
+def _first_fault(records: Iterator[Record], columns: Sequence[Column], is_valid: IsValid) -> str | None:
+    header = next(records).fields
     checks = [(header.index(column.name), column, _SURELY_FINE[column.type].fullmatch) for column in columns]
     for record in records:
-        if len(record) != len(header):
-            where = SourcePosition(path, record[0].line, record[0].column)
+        if len(record.fields) != len(header):
             return (
-                f"{where} expected {count_text(len(header), 'field')} as in the header, got {len(record)}: "
-                "correct the row, or quote fields that contain the delimiter"
+                f"{record.position()} expected {count_text(len(header), 'field')} as in the header, "
+                f"got {len(record.fields)}: correct the row, or quote fields that contain the delimiter"
             )
         for index, column, surely_fine in checks:
-            cell = record[index]
-            if surely_fine(cell.text) is None and not is_valid(cell.text, column.type):
-                where = SourcePosition(path, cell.line, cell.column)
+            text = record.fields[index]
+            if surely_fine(text) is None and not is_valid(text, column.type):
                 is_text = column.type is ColumnType.STRING
                 expected = "UTF-8 text" if is_text else f"{column.type.expects} or nothing"
                 advice = ": convert the file to UTF-8" if is_text else ""
-                return f"{where} column {column.name!r}: expected {expected}, got {_shown(cell.text)}{advice}"
+                return (
+                    f"{record.position(index)} column {column.name!r}: expected {expected}, got {_shown(text)}{advice}"
+                )
     return None
 
 
@@ -136,7 +152,7 @@ def first_wrong_field(
 ) -> str | None:
     """Describes the first field of a wrong type, or row of a wrong length, in the first ``rows`` rows (None: in all)."""
     records = islice(_records(file, delimiter), None if rows is None else rows + 1)
-    return _first_fault(records, str(file.path), columns, is_valid)
+    return _first_fault(records, columns, is_valid)
 
 
 def has_rows(file: InputFile, delimiter: str) -> bool:
@@ -146,103 +162,77 @@ def has_rows(file: InputFile, delimiter: str) -> bool:
 
 def line_of_row(file: InputFile, delimiter: str, row: int) -> int:
     """The first line of row ``row``, counted from 0 after the header; 0 if there is no such row."""
-    return next(islice(_rows(file, delimiter), row + 1, None), (0, ""))[0]
+    record = next(islice(_records(file, delimiter), row + 1, None), None)
+    return 0 if record is None else record.line
 
 
-def _records(file: InputFile, delimiter: str) -> Iterator[list[Cell]]:
-    """Yields records with the position of every field. Raises BadInput beyond the limits."""
-    for line, text in _rows(file, delimiter):
-        if text.count(delimiter) >= file.limits.columns:
-            where = SourcePosition(str(file.path), line, 1)
-            raise BadInput(f"{where} expected at most {count_text(file.limits.columns, 'field')} {to_raise('columns')}")
-        yield _cells(text.rstrip("\r\n"), line, delimiter)
+def _records(file: InputFile, delimiter: str) -> Iterator[Record]:
+    """Yields the header and the rows; blank lines are skipped. Raises BadInput beyond the limits.
 
-
-def _rows(file: InputFile, delimiter: str) -> Iterator[tuple[int, str]]:
-    """Yields the first line and the text of every record; blank lines are skipped."""
-    limits = file.limits
-    number = 0
-    with file.open_text() as lines:
-        for text in lines:
-            number += 1
-            if not text.strip("\r\n"):
-                continue
-            first = number
-            if is_open(text, delimiter):
-                parts, size, inside = [text], len(text), True
-                while inside:
-                    part = lines.readline()
-                    where = SourcePosition(str(file.path), first, 1)
-                    if not part:
-                        raise BadInput(f"{where} the row has a quote that is never closed: close it, or double it")
-                    size += len(part)
-                    if size > limits.row_bytes:
-                        raise BadInput(
-                            f"{where} expected a row of at most {limits.row_bytes} bytes "
-                            f"{to_raise('row_bytes')}; is one of its quotes never closed?"
-                        )
-                    parts.append(part)
-                    inside = is_open(part, delimiter, inside=True)
-                    number += 1
-                text = "".join(parts)
-            yield first, text
-
-
-def is_open(text: str, delimiter: str, *, inside: bool = False) -> bool:
-    """Returns True if a line ends inside a quoted field. ``inside``: the line also begins inside a quoted field.
-
-    As in Arrow, a quote opens a quoted field only at the start of a field, and a doubled quote does not close the
-    field.
+    As in Arrow, a quote opens a quoted field only at the start of a field, and a doubled quote does not close the field.
     """
-    at = 0
-    while True:
-        if inside:
-            at = _after_closing_quote(text, at)
-            if not at:
-                return True
-            at = text.find(delimiter, at) + 1
-            if not at:
-                return False
-        quote = text.find('"', at)
-        if quote < 0:
-            return False
-        inside = quote == max(at, text.rfind(delimiter, at, quote) + 1)
-        at = quote + 1 if inside else text.find(delimiter, quote) + 1
-        if not at:
-            return False
+    path, limits = str(file.path), file.limits
+    with file.open_text() as content, _fields_of_any_length():
+        lines = _Lines(content, path, limits)
+        for fields in csv.reader(lines, delimiter=delimiter):
+            line, text = lines.take()
+            if lines.is_at_end:
+                raise BadInput(f"{path}:{line}:1 the row has a quote that is never closed: close it, or double it")
+            if len(fields) > limits.columns:
+                raise BadInput(
+                    f"{path}:{line}:1 expected at most {count_text(limits.columns, 'field')} {to_raise('columns')}"
+                )
+            if fields:
+                yield Record(fields, text, line, path, delimiter)
 
 
-def _after_closing_quote(text: str, at: int) -> int:
-    """Returns the index after the closing quote; 0 if the quoted field does not end in this text."""
-    while True:
-        quote = text.find('"', at)
-        if quote < 0:
-            return 0
-        if text[quote + 1 : quote + 2] != '"':
-            return quote + 1
-        at = quote + 2
+class _Lines:
+    """Hands lines to ``csv``, and collects those of the row that it reads."""
+
+    def __init__(self, content: TextIO, path: str, limits: Limits) -> None:
+        self.is_at_end: bool = False
+        """True once ``csv`` asked for a line after the last one: a row that it returns then has an open quote."""
+        self._content = content
+        self._path = path
+        self._limit = limits.row_bytes
+        self._before = 0
+        self._parts: list[str] = []
+        self._size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        part = self._content.readline()
+        if not part:
+            self.is_at_end = True
+            raise StopIteration
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > self._limit and len(self._parts) > 1:
+            raise BadInput(
+                f"{self._path}:{self._before + 1}:1 expected a row of at most {self._limit} bytes "
+                f"{to_raise('row_bytes')}; is one of its quotes never closed?"
+            )
+        return part
+
+    def take(self) -> tuple[int, str]:
+        """Returns the number of the first line and the text of the row that was read, and starts the next one."""
+        line, text = self._before + 1, "".join(self._parts)
+        self._before += len(self._parts)
+        self._parts = []
+        self._size = 0
+        return line, text
 
 
-def _cells(text: str, line: int, delimiter: str) -> list[Cell]:
-    cells = []
-    at, column = 0, 1
-    while True:
-        closed = _after_closing_quote(text, at + 1) if text[at : at + 1] == '"' else at
-        end = text.find(delimiter, closed)
-        field = text[at:end] if end >= 0 else text[at:]
-        cells.append(Cell(_unquoted(field), line, column))
-        if end < 0:
-            return cells
-        lines = field.count("\n")
-        line, column = line + lines, end - text.rfind("\n", 0, end) + 1 if lines else column + len(field) + 1
-        at = end + 1
-
-
-def _unquoted(field: str) -> str:
-    if len(field) >= 2 and field[0] == '"':
-        end = _after_closing_quote(field, 1)
-        return field[1 : end - 1].replace('""', '"') + field[end:]
-    return field
+@contextmanager
+def _fields_of_any_length() -> Iterator[None]:
+    """Lifts the limit that ``csv`` has for a field, 128 KiB in the whole process: rows have one of their own."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _shown(text: str) -> str:

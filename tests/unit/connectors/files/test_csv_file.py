@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import gzip
 import math
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.connectors.files.columns import Column, columns_of
-from flowsim.connectors.files.csv_diagnosis import is_open
+from flowsim.connectors.files.csv_diagnosis import find_cell
 from flowsim.connectors.files.csv_file import _SCANNED_BYTES, CsvFile
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput
@@ -229,12 +230,51 @@ def test_a_quote_inside_an_unquoted_field_does_not_open_a_quoted_field(tmp_path:
         rows(path, columns_of({"b": "long"}, "t"))
 
 
-def test_a_quoted_field_ends_where_a_quote_is_not_doubled() -> None:
-    assert is_open('a,"b\n', ",")
-    assert is_open('"b""\n', ",")
-    assert not is_open('"b"""\n', ",")
-    assert not is_open('a"b,"c"d",e"\n', ",")
-    assert is_open('x"",y\n', ",", inside=False) is False
-    assert is_open('c","d\n', ",", inside=True)
-    assert not is_open('c",d\n', ",", inside=True)
-    assert is_open('c"",d\n', ",", inside=True)
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ('"b"""\n', ['b"']),
+        ('a"b,"c"d",e"\n', ['a"b', 'cd"', 'e"']),
+        ('x"",y\n', ['x""', "y"]),
+        ('a,"b\nc",d\n', ["a", "b\nc", "d"]),
+        ('a,"b\nc"",d\n"\n', ["a", 'b\nc",d\n']),
+        ('a,"b\n', None),
+        ('"b""\n', None),
+        ('a,"b\nc","d\n', None),
+    ],
+)
+def test_a_quoted_field_ends_where_a_quote_is_not_doubled(tmp_path: Path, text: str, row: list[str] | None) -> None:
+    """Arrow and the search for errors read the same fields."""
+    names = [f"c{index}" for index in range(2 if row is None else len(row))]
+    path = written(tmp_path, ",".join(names) + "\n" + text)
+    read = CsvFile(path, columns_of(dict.fromkeys(names, "string"), "t"))
+    if row is None:
+        with pytest.raises(BadInput, match=r":2:1 the row has a quote that is never closed"):
+            list(read.blocks())
+    else:
+        assert list(read.blocks()) == [[tuple(row)]]
+        for name, field in zip(names, row, strict=True):
+            assert find_cell(InputFile(path), ",", name, field).line > 1, (
+                "the header's line is the answer for no such field"
+            )
+
+
+def test_delimiters_in_quotes_do_not_count_as_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, 'a,b\n"1,2,3,4",5\nx,no\n')
+    file = InputFile(path, limits=Limits(columns=3))
+    with pytest.raises(BadInput, match=r":3:3 column 'b': expected a long .* got 'no'$"):
+        list(CsvFile(file, columns_of({"b": "long"}, "t")).blocks())
+
+
+def test_position_of_a_field_counts_quotes_and_lines_before_it(tmp_path: Path) -> None:
+    path = written(tmp_path, 'a,b,c\n"x,""y\nz",12,"no"\n')
+    assert str(find_cell(InputFile(path), ",", "b", "12")) == f"{path}:3:4"
+    assert str(find_cell(InputFile(path), ",", "c", "no")) == f"{path}:3:7"
+
+
+def test_limit_of_the_csv_module_for_a_field_is_the_same_afterwards(tmp_path: Path) -> None:
+    path = written(tmp_path, f"a,b\n1,{'x' * 900_000}\n2,no\n")
+    before = csv.field_size_limit()
+    with pytest.raises(BadInput, match=r":2:3 column 'b': expected a long .* got 'xxx"):
+        rows(path, columns_of({"a": "long", "b": "long"}, "t"))
+    assert csv.field_size_limit() == before

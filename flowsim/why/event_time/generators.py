@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from flowsim.facts.kinds import ElementKind
+from enum import Enum
+
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import duration_text
@@ -12,6 +14,7 @@ from flowsim.why.event_time.seen_records import seen_records, strategy_of
 from flowsim.why.event_time.splits import merged, splits_of
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, RecordCount, Sentence
+from flowsim.why.waits.task_state import open_frames
 
 
 def generator_of(facts: RunFacts, channel: Channel) -> Operator | None:
@@ -92,19 +95,50 @@ def idle_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Caus
         text = f"{name} was declared idle: each of its splits was idle or had ended."
         return Cause(text, ("8.4", "8.6"), place_of(row), lines)
     idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
-    quiet_ns = quiet_before(facts, task, operator, row)
-    if not idle_ms or (quiet_ns is not None and quiet_ns <= idle_ms * NS_PER_MS):
-        # Without a timeout only the reader, or a generator of the user, declares the output idle.
-        return Cause(f"{name} was declared idle by its reader or its watermark generator.", ("8.6",), place_of(row))
     timeout = f"its idle timeout of {duration_text(idle_ms * NS_PER_MS)}"
-    if quiet_ns is None:
-        text = f"{name} was declared idle: by {timeout}, or by its reader or its watermark generator."
-        return Cause(text, ("8.4", "8.6"), place_of(row))
-    text = f"{name} was declared idle: it had no record for more than {timeout}."
-    return Cause(text, ("8.4",), place_of(row))
+    match idled_by(facts, task, operator, row):
+        case IdledBy.READER:
+            return Cause(f"{name} was declared idle by its reader or its watermark generator.", ("8.6",), place_of(row))
+        case IdledBy.EITHER:
+            text = f"{name} was declared idle: by {timeout}, or by its reader or its watermark generator."
+            return Cause(text, ("8.4", "8.6"), place_of(row))
+        case IdledBy.TIMEOUT:
+            text = f"{name} was declared idle: it had no record for more than {timeout}."
+            return Cause(text, ("8.4",), place_of(row))
 
 
-def quiet_before(facts: RunFacts, task: int, operator: Operator, row: Row) -> int | None:
+class IdledBy(Enum):
+    """What declared a strategy or a split idle."""
+
+    TIMEOUT = "its idle timeout"
+    READER = "its reader, or a watermark generator of the user"
+    EITHER = "not recorded"
+
+
+def idled_by(facts: RunFacts, task: int, operator: Operator, row: Row) -> IdledBy:
+    """What declared an output idle. ``row``: of table ``generated_watermark``, of a strategy or of a split of it."""
+    strategy = strategy_of(operator) or {}
+    idle_ms = number_of(strategy, "idle_ms")
+    quiet_ns = _quiet_before(facts, task, operator, row) if row["split"] < 0 else None
+    if not idle_ms or (quiet_ns is not None and quiet_ns <= idle_ms * NS_PER_MS):
+        return IdledBy.READER
+    if facts.is_full:
+        # A timeout is declared at a periodic call, which is a mail; a reader runs in the default action (rules 8.2, 8.4).
+        in_mail = facts.whole.shared(("in a mail", row["seq"]), task, lambda: _is_in_mail(facts, task, row))
+        return IdledBy.TIMEOUT if in_mail else IdledBy.READER
+    if quiet_ns is not None and strategy.get("kind") in ("bounded", "monotonous"):
+        return IdledBy.TIMEOUT
+    return IdledBy.EITHER
+
+
+def _is_in_mail(facts: RunFacts, task: int, row: Row) -> bool:
+    """Whether the innermost action around a fact runs a mail. Needs the level full."""
+    frames = open_frames(facts.whole.rows("actions", task).before(row["seq"]))
+    begun = [frame for frame in frames if frame["phase"] == ActionPhase.BEGIN]
+    return bool(begun) and begun[-1]["kind"] == ActionKind.MAIL
+
+
+def _quiet_before(facts: RunFacts, task: int, operator: Operator, row: Row) -> int | None:
     """How long a strategy had seen no record before a fact, in ns; None if the recording does not show its records."""
     seen = seen_records(facts, task, operator)
     last = None if seen is None else seen.before(row["seq"]).last()

@@ -10,7 +10,7 @@ from flowsim.trace.places import Place
 from flowsim.trace.time import event_time
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.generators import quiet_before
+from flowsim.why.event_time.generators import IdledBy, idled_by
 from flowsim.why.event_time.seen_records import seen_records, strategy_of
 from flowsim.why.event_time.splits import Split
 from flowsim.why.run_facts import Row, RunFacts, place_of
@@ -34,11 +34,11 @@ def idleness_cause(facts: RunFacts, task: int, operator: Operator, split: Split 
 
 def _idle(facts: RunFacts, task: int, operator: Operator, status: Row, name: str) -> Cause:
     idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
-    quiet_ns = quiet_before(facts, task, operator, status) if status["split"] < 0 else None
+    how = idled_by(facts, task, operator, status)
     by = ""
-    if not idle_ms:
+    if how is IdledBy.READER:
         by = ": its reader or its watermark generator declared this"
-    elif quiet_ns is not None and quiet_ns > idle_ms * NS_PER_MS:
+    elif how is IdledBy.TIMEOUT:
         by = f", after its idle timeout of {duration_text(idle_ms * NS_PER_MS)}"
     waits = "The watermark of the source does" if status["split"] >= 0 else "Other channels need"
     text = (
@@ -103,7 +103,10 @@ def _declared_later(facts: RunFacts, task: int, operator: Operator, index: int) 
     if record is not None and (idle is None or record["seq"] < idle["seq"]):
         return f"a record comes before, at {facts.moment(record['time_ns'])}"
     if idle is not None:
-        return f"it becomes idle at {facts.moment(idle['time_ns'])}"
+        at = facts.moment(idle["time_ns"])
+        if idled_by(facts, task, operator, idle) is IdledBy.READER:
+            return f"its reader or its watermark generator declares it idle at {at}"
+        return f"it becomes idle at {at}"
     return "the recording does not show that it becomes idle"
 
 

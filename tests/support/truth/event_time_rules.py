@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from flowsim.facts.kinds import ElementKind
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.oracle.valve_model import ValveModel
 from tests.support.truth.recorded_run import RecordedRun, Row
@@ -155,6 +155,19 @@ def valves(run: RecordedRun, task: int, now: int, before: int | None = None) -> 
         {channel: model._active[index] and model._aligned[index] for channel, (model, index) in of.items()},
         outputs, idle, status, end,
     )  # fmt: skip
+
+
+def is_in_mail(run: RecordedRun, task: int, row: Row) -> bool:
+    """Whether a mail is the innermost action around a fact: periodic calls are mails, and a reader is none (rule 8.2)."""
+    kinds: list[int] = []
+    for action in run.until("actions", task, row.time_ns):
+        if action.seq > row.seq:
+            break
+        if action.phase == ActionPhase.BEGIN:
+            kinds.append(action.kind)
+        elif action.phase == ActionPhase.END:
+            kinds.pop()
+    return kinds[-1] == ActionKind.MAIL
 
 
 def combined(run: RecordedRun, task: int, now: int, before: int | None = None) -> list[tuple[Row, int]]:

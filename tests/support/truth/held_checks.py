@@ -10,6 +10,7 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.truth.event_time_rules import (
     combined,
     generated,
+    is_in_mail,
     ms_of,
     params,
     place_of,
@@ -338,8 +339,10 @@ def _not_idle(claim: Claim, task: int, operator: Row, split: int) -> bool:
     assert not statuses or statuses[-1].timestamp == 0
     later = generated(run, task, operator, split, now, later=True)
     idle = [row for row in later if row.kind == ElementKind.STATUS and row.timestamp == -1]
-    if claim["idleat"]:
-        return bool(idle[0].time_ns == claim.moment("idleat"))
+    for group in ("idleat", "readerat"):
+        if claim[group]:
+            assert is_in_mail(run, task, idle[0]) is (group == "idleat")
+            return bool(idle[0].time_ns == claim.moment(group))
     if claim["record"]:
         following = records(run, task, now, later=True)
         assert following[0].time_ns == claim.moment("record")
@@ -376,8 +379,10 @@ def _idle(claim: Claim, task: int, operator: Row, split: int) -> bool:
     seen = records(run, task, now)
     if claim["by"]:
         assert claim["by"] == duration_text(timeout_ns)
-        assert row.time_ns - [one for one in seen if one.seq < row.seq][-1].time_ns > timeout_ns
-    assert not claim["reader"] or not timeout_ns
+        before = [one for one in seen if one.seq < row.seq]
+        assert split >= 0 or not before or row.time_ns - before[-1].time_ns > timeout_ns
+        assert is_in_mail(run, task, row)
+    assert not claim["reader"] or not timeout_ns or not is_in_mail(run, task, row)
     since = [one for one in seen if one.seq > row.seq]
     if claim["n"]:
         assert (claim.number("n"), claim.moment("from")) == (len(since), since[0].time_ns)

@@ -50,7 +50,7 @@ CALLS = (
     r"it emits watermarks at its periodic calls, every (?P<every>[^.]+?))"
 )
 LATER = (
-    r"(?:it becomes idle at {idleat:M}|a record comes before, at {record:M}|(?P<never>the recording does not show "
+    r"(?:it becomes idle at {idleat:M}|its reader or its watermark generator declares it idle at {readerat:M}|a record comes before, at {record:M}|(?P<never>the recording does not show "
     r"that it becomes "
     r"idle))"
 )

@@ -20,7 +20,8 @@ from flowsim.why.event_time.channel_states import ChannelState, channel_states
 from flowsim.why.event_time.overtaken import described, overtaking_causes
 from flowsim.why.event_time.windows import windows_from, windows_of
 from flowsim.why.records import Records
-from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
+from flowsim.why.restarts import attempt_text
+from flowsim.why.run_facts import Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, Sentence, Window
 from flowsim.why.timers.watermarks import operator_watermarks
 
@@ -40,7 +41,15 @@ def why_late(facts: RunFacts, record: str | None = None, tasks: frozenset[int] |
     found = drops.where(np.isin(drops["fingerprint"], wanted))
     if len(found):
         return _explained(facts, found.row(0))
-    return _in_time(facts, record, wanted, tasks)
+    intakes = _in_tasks(facts.all_rows("window_intake"), tasks)
+    arrived = intakes.where(np.isin(intakes["fingerprint"], wanted))
+    row = arrived.where(_is_behind(arrived)).first() or arrived.first()
+    if row is None:
+        raise BadInput(
+            f"{record!r} did not arrive at a window or an interval join, and only these can drop late records; "
+            "ask 'order' or 'no-output' about it"
+        )
+    return _in_time(facts, row)
 
 
 def _in_tasks(rows: Rows, tasks: frozenset[int] | None) -> Rows:
@@ -50,7 +59,18 @@ def _in_tasks(rows: Rows, tasks: frozenset[int] | None) -> Rows:
 
 def _explained(facts: RunFacts, drop: Row) -> WhyAnswer:
     statement, causes = late_causes(facts, drop)
-    return WhyAnswer(statement, tuple(causes), _elsewhere(facts.in_attempt_of(drop, "late_drop"), drop))
+    return WhyAnswer(statement, tuple(causes), _elsewhere(facts, drop))
+
+
+def why_arrival(facts: RunFacts, intake: Row) -> WhyAnswer:
+    """Explains why a record was late or not. ``intake``: of table ``window_intake``."""
+    facts = facts.in_attempt_of(intake, "window_intake")
+    of_operator = {"operator": intake["operator"]}
+    drop = facts.rows("late_drop", intake["task"]).equal(**of_operator).after(intake["seq"]).first()
+    following = facts.rows("window_intake", intake["task"]).equal(**of_operator).after(intake["seq"]).first()
+    if drop is not None and (following is None or drop["seq"] < following["seq"]):
+        return _explained(facts, drop)
+    return _in_time(facts, intake)
 
 
 def late_causes(facts: RunFacts, drop: Row) -> tuple[Cause, list[Cause]]:
@@ -62,9 +82,8 @@ def late_causes(facts: RunFacts, drop: Row) -> tuple[Cause, list[Cause]]:
     task, operator = drop["task"], facts.operator(drop["task"], drop["operator"])
     name = facts.operator_in(task, drop["operator"])
     fate = "goes to the late side output" if drop["side_output"] else "is dropped and only counted"
-    statement = Cause(
-        Sentence(described(facts, drop), f" is late at {name}: it {fate}."), (_rule(operator, "10.10"),), place_of(drop)
-    )
+    text = Sentence(described(facts, drop), f" is late at {name}{attempt_text(facts, task)}: it {fate}.")
+    statement = Cause(text, (_rule(operator, "10.10"),), place_of(drop))
     arrived = facts.shared(("arrived", drop["operator"]), task, lambda: _Arrived(facts, task, drop["operator"]))
     rule, limit = _limit(operator, arrived.plan, drop, *arrived.before(drop))
     return statement, [rule, _watermark_cause(facts, task, drop), *overtaking_causes(facts, task, drop["seq"], limit)]
@@ -171,26 +190,37 @@ def _reached_cause(facts: RunFacts, task: int, reached: Row, watermark: int, sta
 
 
 def _elsewhere(facts: RunFacts, drop: Row) -> tuple[str, ...]:
-    """What the other operators did with the same record."""
+    """What the other operators, and other attempts of the same one, did with the same record."""
     if not drop["fingerprint"]:
         return ()
-    dropped = {
-        (row["task"], row["operator"]) for row in facts.all_rows("late_drop").equal(fingerprint=drop["fingerprint"])
-    }
+    same = {"fingerprint": drop["fingerprint"], "timestamp": drop["timestamp"]}
+    dropped, own = {_at(facts, row, "late_drop") for row in facts.all_rows("late_drop").equal(**same)}, _at(facts, drop)
     notes = []
-    for row in facts.all_rows("window_intake").equal(fingerprint=drop["fingerprint"]):
-        at = row["task"], row["operator"]
-        if at != (drop["task"], drop["operator"]):
+    for row in facts.all_rows("window_intake").equal(**same):
+        at = _at(facts, row, "window_intake")
+        if at != own:
             what = "late as well" if at in dropped else "not late"
-            notes.append(f"an equal record is {what} at {facts.operator_in(*at)} (see --task)")
+            notes.append(
+                f"an equal record is {what} at {_at_text(facts, at)}{' (see --task)' if at[0] != own[0] else ''}"
+            )
     return tuple(dict.fromkeys(notes))
 
 
+def _at(facts: RunFacts, row: Row, table: str = "late_drop") -> tuple[int, int, int]:
+    """The task, operator and attempt of a fact."""
+    return row["task"], row["operator"], facts.in_attempt_of(row, table).attempt_of(row["task"])
+
+
+def _at_text(facts: RunFacts, at: tuple[int, int, int]) -> str:
+    task, operator, attempt = at
+    return f"{facts.operator_in(task, operator)}{attempt_text(facts, task, attempt)}"
+
+
 def _others(facts: RunFacts, drops: Rows) -> tuple[str, ...]:
-    counts = Counter(zip(drops["task"].tolist(), drops["operator"].tolist(), strict=True))
-    if sum(counts.values()) == 1:
+    counts = Counter(_at(facts, row) for row in drops)
+    if counts.total() == 1:
         return ()
-    parts = ", ".join(f"{count:,} at {facts.operator_in(*at)}" for at, count in counts.items())
+    parts = ", ".join(f"{count:,} at {_at_text(facts, at)}" for at, count in counts.items())
     values = list(dict.fromkeys(filter(None, (facts.names.value(int(one)) for one in drops["fingerprint"][:200]))))
     shown = ", ".join(values[:_MOST_LISTED]) + (", ..." if len(values) > _MOST_LISTED else "")
     named = f"; name one to explain it: {shown}" if len(values) > 1 else ""
@@ -205,7 +235,8 @@ def _none_late(facts: RunFacts, tasks: frozenset[int] | None) -> WhyAnswer:
     causes: list[Cause] = []
     for task, number in sorted(set(zip(intakes["task"].tolist(), intakes["operator"].tolist(), strict=True))):
         operator, rows = facts.operator(task, number), intakes.equal(task=task, operator=number)
-        causes.append(_none_late_at(facts, facts.operator_in(task, number), operator, rows))
+        name = facts.operator_in(task, number)
+        causes.append(_none_late_at(name, count_text(len(rows), "record") + _of_attempts(facts, rows), operator, rows))
     if len(causes) == 1:
         return WhyAnswer(replace(causes[0], sentence=f"No record is late: {causes[0].text}"))
     rules = tuple(dict.fromkeys(rule for cause in causes for rule in cause.rules))
@@ -213,9 +244,17 @@ def _none_late(facts: RunFacts, tasks: frozenset[int] | None) -> WhyAnswer:
     return WhyAnswer(Cause(text, rules, place_of(intakes.row(0))), tuple(causes))
 
 
-def _none_late_at(facts: RunFacts, name: str, operator: Operator | None, rows: Rows) -> Cause:
-    """Why no record was late at one operator."""
-    count, place = count_text(len(rows), "record"), place_of(rows.row(0))
+def _of_attempts(facts: RunFacts, intakes: Rows) -> str:
+    """How many of the records arrived in each attempt of a task; '' if it was never restarted."""
+    counts = Counter(_at(facts, row, "window_intake")[2] for row in intakes)
+    if not facts.graph.history.last_attempts.get(int(intakes["task"][0]), 0):
+        return ""
+    return f" ({', '.join(f'{count:,} in attempt {attempt}' for attempt, count in sorted(counts.items()))})"
+
+
+def _none_late_at(name: str, count: str, operator: Operator | None, rows: Rows) -> Cause:
+    """Why no record was late at one operator. ``count``: of its records, as text."""
+    place = place_of(rows.row(0))
     if operator is not None and operator.kind == "interval_join":
         return Cause(f"{name} got {count}, none below its watermark.", ("10.35",), place)
     plan = None if operator is None else window_plan(operator)
@@ -239,29 +278,21 @@ def _is_behind(intakes: Rows) -> Mask:
     return behind
 
 
-def _in_time(facts: RunFacts, record: str, wanted: Ints, tasks: frozenset[int] | None) -> WhyAnswer:
-    """Explains why the record is not late: its window was open, or no window takes it."""
-    intakes = _in_tasks(facts.all_rows("window_intake"), tasks)
-    found = intakes.where(np.isin(intakes["fingerprint"], wanted))
-    row = found.where(_is_behind(found)).first() or found.first()
-    if row is None:
-        raise BadInput(
-            f"{record!r} did not arrive at a window or an interval join, and only these can drop late records; "
-            "ask 'order' or 'no-output' about it"
-        )
+def _in_time(facts: RunFacts, row: Row) -> WhyAnswer:
+    """Explains why a record was not late: its window was open, or no window contains it."""
     facts = facts.in_attempt_of(row, "window_intake")
     task, operator = row["task"], facts.operator(row["task"], row["operator"])
-    name = facts.operator_in(task, row["operator"])
+    name, attempt = facts.operator_in(task, row["operator"]), attempt_text(facts, task)
     plan = None if operator is None else window_plan(operator)
     windows = [] if plan is None else windows_of(plan, row)
     if plan is not None and not windows:
-        text = f"{described(facts, row)} is not late at {name}, but no window contains it."
+        text = f"{described(facts, row)} is not late at {name}{attempt}, but no window contains it."
         slide = (
             f"The windows have a size of {plan.size_ms:,} ms, and a new one starts every {plan.slide_ms:,} ms: a record in "
             "the gap between two windows is skipped. It is not counted as late unless it is also behind the watermark."
         )
         return WhyAnswer(Cause(text, ("10.10",), place_of(row)), (Cause(slide, ("10.4", "I10.a"), place_of(row)),))
-    text = f"{described(facts, row)} is not late at {name}."
+    text = f"{described(facts, row)} is not late at {name}{attempt}."
     return WhyAnswer(
         Cause(text, (_rule(operator, "10.9"),), place_of(row)), (_why_in_time(operator, plan, windows, row),)
     )

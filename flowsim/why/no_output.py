@@ -17,7 +17,7 @@ from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
 from flowsim.why.event_time.panes import Pane, panes_of, pending, window_operators
 from flowsim.why.key_calls import why_calls
 from flowsim.why.key_results import never_arrived, upstream_vertices, why_key
-from flowsim.why.late import why_late
+from flowsim.why.late import why_arrival
 from flowsim.why.no_results import OperatorAt, missing_key, output_text, results_missing, rows_out
 from flowsim.why.run_facts import RunFacts, place_of
 
@@ -59,11 +59,16 @@ def _operator(facts: RunFacts, operators: Sequence[OperatorAt], tasks: frozenset
             return WhyAnswer(output_text(facts, one), tuple(results_missing(facts, one, tasks)))
     missing = [(one, results_missing(facts, one, tasks)) for one in operators]
     chosen, causes = next((pair for pair in missing if pair[1]), missing[0])
-    others = [f"{one.name}: {count_text(rows_out(facts, one) or 0, 'row')}" for one in operators if one is not chosen]
+    others = [f"{one.name}: {_rows_text(facts, one)}" for one in operators if one is not chosen]
     notes = (f"the other sinks: {', '.join(others)}",) if others else ()
     if not causes:
         notes = ("nothing is open before it: what was read has been processed", *notes)
     return WhyAnswer(output_text(facts, chosen), tuple(causes), notes)
+
+
+def _rows_text(facts: RunFacts, one: OperatorAt) -> str:
+    rows = rows_out(facts, one)
+    return "rows not recorded yet" if rows is None else count_text(rows, "row")
 
 
 def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyAnswer:
@@ -103,9 +108,7 @@ def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyA
     late = [pane for pane in found if pane.late]
     if late:
         row = late[0].late[0]
-        answer = why_late(
-            facts, f"{facts.names.value(row['fingerprint'])}@{row['timestamp']}", frozenset({row["task"]})
-        )
+        answer = why_arrival(facts, row)
         count = count_text(len(late[0].late), "record")
         text = f"{pane_text(facts, late[0])} got no record in time: {count} arrived after it had been closed."
         return WhyAnswer(Cause(text, ("10.9",), place_of(row)), (answer.statement, *answer.causes))

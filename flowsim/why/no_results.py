@@ -63,15 +63,20 @@ def records_in(facts: RunFacts, one: OperatorAt) -> tuple[int | None, Row | None
             total, last = total + counts["records_in"], counts
         else:
             before = facts.operator(task, one.operator.input_operator)
-            found = None if before is None or one.operator.input_tag else _emitted(facts, task, before)
+            found = None if before is None else _emitted(facts, task, before, one.operator.input_tag)
             if found is None:
                 return None, None
             total, last = total + found[0], found[1] or last
     return total, last
 
 
-def _emitted(facts: RunFacts, task: int, operator: Operator) -> tuple[int, Row | None] | None:
+def _emitted(facts: RunFacts, task: int, operator: Operator, tag: str = "") -> tuple[int, Row | None] | None:
     """How many records an operator in a chain emitted while its task runs; None: it is not recorded."""
+    if tag:
+        if operator.kind != "window" or operator.params.get("late_tags") != [tag]:
+            return None
+        rows = facts.rows("late_drop", task).equal(operator=operator.operator, side_output=1)
+        return len(rows), rows.last()
     if is_async(operator):
         rows = facts.rows("async_elements", task).equal(operator=operator.operator, action=AsyncAction.EMIT)
         return int(rows["rows"].sum()), rows.where(rows["rows"] > 0).last()

@@ -62,10 +62,10 @@ def _failure(facts: RunFacts, task: int, end: Row, restart: RestartEvent | None)
     return next(reversed(same or taken_over), None)
 
 
-def attempt_text(facts: RunFacts, task: int) -> str:
-    """The attempt of a restarted task, for the end of a sentence; '' for a task that was never restarted."""
+def attempt_text(facts: RunFacts, task: int, attempt: int | None = None) -> str:
+    """An attempt of a restarted task, by default that of the facts; '' for a task that was never restarted."""
     last = facts.graph.history.last_attempts.get(task, 0)
-    return f" in attempt {facts.attempt_of(task)} (of 0 to {last})" if last else ""
+    return f" in attempt {facts.attempt_of(task) if attempt is None else attempt} (of 0 to {last})" if last else ""
 
 
 def _event(facts: RunFacts, action: RestartAction, **values: int) -> RestartEvent | None:

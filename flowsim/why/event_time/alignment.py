@@ -39,7 +39,7 @@ def alignment_causes(facts: RunFacts, task: int, row: Row) -> list[Cause]:
         else f"it continues at {facts.moment(resumed['time_ns'])}"
     )
     text = (
-        f"The limit is the lowest watermark reported in group {group!r}, {event_time(lowest)}, plus the allowed drift of "
+        f"That limit was the lowest watermark reported in group {group!r}, {event_time(lowest)}, plus the allowed drift of "
         f"{span_text(drift)}"
     )
     place = None

@@ -16,7 +16,7 @@ from flowsim.why.event_time.generators import delay_of, formula, is_highest_less
 from flowsim.why.event_time.idleness import idleness_cause
 from flowsim.why.event_time.seen_records import last_seen_text, seen_records, strategy_of
 from flowsim.why.event_time.splits import Split, merged, splits_of, watermark_text
-from flowsim.why.run_facts import Rows, RunFacts, place_of
+from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import Doing, state_of
@@ -96,17 +96,27 @@ def _reached(
         text += f". One of timestamp {event_time(row['timestamp'])} came at {came}; {_calls(facts, operator)}"
     elif seen is not None:
         text += ", and none has come so far"
-    index = -1 if split is None else split.index
-    known = facts.rows("generated_watermark", task)
-    whole = facts.whole.rows("generated_watermark", task)
-    later = whole.cut(len(known), len(whole)).equal(operator=operator.operator, split=index, kind=ElementKind.WATERMARK)
-    made = later.where(later["timestamp"] >= needed).first()
+    made = _later_watermark(facts, task, operator, -1 if split is None else split.index, needed)
     if made is not None:
         mark, at = event_time(made["timestamp"]), facts.moment(made["time_ns"])
         text += f". The recording shows the first such watermark, {mark}, at {at}."
     else:
         text += "." if facts.until_ns is None else f". The recording shows no such watermark of it{_end(facts, task)}."
+    of_source = None if split is None else _later_watermark(facts, task, operator, -1, needed)
+    if of_source is not None and (made is None or of_source["seq"] < made["seq"]):
+        mark, at = event_time(of_source["timestamp"]), facts.moment(of_source["time_ns"])
+        text += (
+            f" {facts.operator_in(task, operator.operator)} has watermark {mark} from {at} on, because of other splits."
+        )
     return Cause(text, ("8.1", "8.2"), place if row is None else place_of(row))
+
+
+def _later_watermark(facts: RunFacts, task: int, operator: Operator, split: int, needed: int) -> Row | None:
+    """The first watermark after the moment that is high enough, of a split or, with -1, of the whole operator."""
+    known = facts.rows("generated_watermark", task)
+    whole = facts.whole.rows("generated_watermark", task)
+    later = whole.cut(len(known), len(whole)).equal(operator=operator.operator, split=split, kind=ElementKind.WATERMARK)
+    return later.where(later["timestamp"] >= needed).first()
 
 
 def _end(facts: RunFacts, task: int) -> str:

@@ -15,7 +15,7 @@ from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.panes import Pane
 from flowsim.why.restarts import early_end_causes
-from flowsim.why.run_facts import RunFacts, place_of
+from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.timers.watermarks import operator_watermarks
 
 _WATERMARK: Final = ("event_time", "continuous_event_time", "end_of_stream")
@@ -108,9 +108,7 @@ def _not_run(facts: RunFacts, pane: Pane, last: int) -> list[Cause]:
     reached = next((row for row, watermark in operator_watermarks(facts, pane.task) if watermark >= last), None)
     if early or reached is None:
         return early
-    fires = facts.whole.rows("window_fire", pane.task).equal(operator=pane.operator.operator, key=pane.key)
-    fires = fires.equal(window_start=pane.window[0], window_end=pane.window[1])
-    fired = fires.after(reached["seq"]).first()
+    fired = _next_firing(facts, pane, reached)
     when = (
         "the recording does not show that it fires"
         if fired is None
@@ -118,6 +116,13 @@ def _not_run(facts: RunFacts, pane: Pane, last: int) -> list[Cause]:
     )
     text = f"{facts.task(pane.task)} has this watermark since {facts.moment(reached['time_ns'])}; {when}."
     return [Cause(text, ("8.15",), place_of(reached))]
+
+
+def _next_firing(facts: RunFacts, pane: Pane, after: Row | None) -> Row | None:
+    """The first firing of a window after a fact in the whole recording."""
+    fires = facts.whole.rows("window_fire", pane.task).equal(operator=pane.operator.operator, key=pane.key)
+    fires = fires.equal(window_start=pane.window[0], window_end=pane.window[1])
+    return fires.first() if after is None else fires.after(after["seq"]).first()
 
 
 def _by_clock(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object], name: str) -> list[Cause]:
@@ -136,8 +141,7 @@ def _by_clock(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object], 
     early = early_end_causes(facts, pane.task)
     if early:
         return [*causes, *early]
-    life = facts.rows("lifecycle", pane.task)
-    end = life.equal(operator=pane.operator.operator, event=LifeEvent.FINISH).first()
+    end = _end(facts, pane)
     if end is not None and (due_ns is None or end["time_ns"] < due_ns):
         text = (
             f"The input of {name} had ended by {facts.moment(end['time_ns'])}. At the end, processing-time timers that are not "
@@ -146,5 +150,30 @@ def _by_clock(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object], 
         causes.append(Cause(text, ("3.27", "4.12"), place_of(end)))
     else:
         now = facts.moment(facts.until_ns or facts.end_ns)
-        causes.append(Cause(f"The clock is at {now} of the run.", ("9.10",)))
+        causes.append(Cause(f"The clock is at {now} of the run{_later(facts, pane)}.", ("9.10",)))
     return causes
+
+
+def _end(facts: RunFacts, pane: Pane) -> Row | None:
+    """The end of the input of a window's operator, or of its task: a stop without drain does not finish operators."""
+    life = facts.rows("lifecycle", pane.task)
+    ends = (
+        life.equal(operator=pane.operator.operator, event=LifeEvent.FINISH).first(),
+        life.equal(operator=-1, event=LifeEvent.FINISHED).first(),
+    )
+    return next((end for end in ends if end is not None), None)
+
+
+def _later(facts: RunFacts, pane: Pane) -> str:
+    """What the recording shows of the window after the moment, for the end of a sentence."""
+    if facts.until_ns is None:
+        return ""
+    fired = _next_firing(facts, pane, facts.rows("window_fire", pane.task).last())
+    if fired is not None:
+        return f"; it fires at {facts.moment(fired['time_ns'])}"
+    end = _end(facts.whole, pane)
+    if end is not None:
+        return (
+            f"; the recording does not show that it fires before its input has ended, by {facts.moment(end['time_ns'])}"
+        )
+    return "; the recording does not show that it fires"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, RestartAction
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.oracle.valve_model import ValveModel
 from tests.support.truth.recorded_run import RecordedRun, Row
@@ -155,6 +155,20 @@ def valves(run: RecordedRun, task: int, now: int, before: int | None = None) -> 
         {channel: model._active[index] and model._aligned[index] for channel, (model, index) in of.items()},
         outputs, idle, status, end,
     )  # fmt: skip
+
+
+def last_attempt(run: RecordedRun, task: int) -> int:
+    """The last attempt of a task in the run."""
+    restarts = [row.attempt for row in run.restarts if row.action == RestartAction.RESTART and row.task_id == task]
+    return max(restarts, default=0)
+
+
+def is_attempt(claim: Claim, task: int, attempt: int) -> bool:
+    """Whether a sentence names this attempt of a task, and its last one; none for a task that was never restarted."""
+    last = last_attempt(claim.run, task)
+    if claim["attempt"] is None:
+        return last == 0
+    return (claim.number("attempt"), claim.number("attempts")) == (attempt, last)
 
 
 def is_in_mail(run: RecordedRun, task: int, row: Row) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
@@ -99,6 +100,29 @@ def by_clock(claim: Claim) -> bool:
     _, operator = place_of(claim, "o")
     assert "processing_time" in str(params(operator))
     return not claim["at"] or claim.moment("m") == (claim.number("at") + 1) * 1_000_000
+
+
+def ends_of(claim: Claim, task: int) -> list[int]:
+    """When the input of the operators of a task, or the task itself, ended in its attempt."""
+    rows = run_of(claim).all("lifecycle", task, claim.now)
+    return [row.time_ns for row in rows if row.event in (LifeEvent.FINISH, LifeEvent.FINISHED)]
+
+
+def clock(claim: Claim) -> bool:
+    """The time, and the next firing of the window of the statement in the rest of the attempt."""
+    assert claim.moment("m") == claim.now
+    window = re.search(
+        r"[Ww]indow \[(-?[\d,]+), (-?[\d,]+)\) of key (.+?) has not fired(?: again)? at (.+? \(\d+/\d+\))",
+        claim.before[0],
+    )
+    if not (claim["fires"] or claim["end"] or "does not show" in claim.found.string) or window is None:
+        return True
+    run, bounds = run_of(claim), tuple(int(window[group].replace(",", "")) for group in (1, 2))
+    task = run.task(window[4].rpartition(" in ")[2])
+    rows = [row for row in run.after("window_fire", task, claim.now) if run.names.key(row.key) == window[3]]
+    fires = [row.time_ns for row in rows if (row.window_start, row.window_end) == bounds]
+    assert not claim["end"] or claim.moment("end") in ends_of(claim, task)
+    return bool(claim["fires"]) is bool(fires) and (not fires or claim.moment("fires") == fires[0])
 
 
 def of_count(claim: Claim) -> bool:
@@ -253,6 +277,22 @@ def needs(claim: Claim) -> bool:
         ends = run.all("sent", task, claim.now)
         assert [row.time_ns for row in ends if row.timestamp == MAX_WATERMARK][0] == claim.moment("max")  # noqa: RUF015
     return not made
+
+
+def needs_of_source(claim: Claim) -> bool:
+    """As ``needs``, and of a source with splits the first watermark of its own that is high enough, if that is earlier."""
+    run, (task, operator) = run_of(claim), place_of(claim, "o")
+    assert needs(claim)
+    if not claim["split"]:
+        return claim["own"] is None
+    later = generated(run, task, operator, -1, claim.now, later=True)
+    own = [row for row in later if row.kind == ElementKind.WATERMARK and row.timestamp >= ms_of(claim["w"])]
+    of_split = generated(run, task, operator, _split(claim, task, operator), claim.now, later=True)
+    made = [row for row in of_split if row.kind == ElementKind.WATERMARK and row.timestamp >= ms_of(claim["w"])]
+    is_named = bool(own) and (not made or own[0].seq < made[0].seq)
+    assert bool(claim["own"]) is is_named
+    assert not is_named or place_of(claim, "own") == (task, operator)
+    return not is_named or (ms_of(claim["ownmark"]), claim.moment("ownat")) == (own[0].timestamp, own[0].time_ns)
 
 
 def merged_splits(claim: Claim) -> bool:

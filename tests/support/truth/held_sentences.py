@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowsim.facts.kinds import LifeEvent
 from tests.support.truth.event_time_rules import (
     event_pattern,
     place_of,
@@ -16,7 +15,9 @@ from tests.support.truth.held_checks import (
     _without_calls,
     _without_timeout,
     by_clock,
+    clock,
     ended_idle,
+    ends_of,
     has_fired,
     has_this_watermark,
     holder,
@@ -25,7 +26,7 @@ from tests.support.truth.held_checks import (
     last_watermark,
     limit,
     merged_splits,
-    needs,
+    needs_of_source,
     no_drain,
     no_such_window,
     not_fired,
@@ -50,9 +51,8 @@ CALLS = (
     r"it emits watermarks at its periodic calls, every (?P<every>[^.]+?))"
 )
 LATER = (
-    r"(?:it becomes idle at {idleat:M}|its reader or its watermark generator declares it idle at {readerat:M}|a record comes before, at {record:M}|(?P<never>the recording does not show "
-    r"that it becomes "
-    r"idle))"
+    r"(?:it becomes idle at {idleat:M}|its reader or its watermark generator declares it idle at {readerat:M}"
+    r"|a record comes before, at {record:M}|(?P<never>the recording does not show that it becomes idle))"
 )
 STRATEGY = r"(?:(?P<split>Split (?:\"[^\"]*\"|\d+)) of )?(?P<op>.+?)"
 TIMEOUT = r"its idle timeout is (?P<timeout>[^,.]+?)(?:, and its last record came (?P<ago>.+?) ago)?\."
@@ -79,14 +79,16 @@ HELD: Sequence[Pattern] = (
         r"of .+)\.",
         by_clock,
     ),
-    event_pattern("clock", r"The clock is at {m:M} of the run\.", lambda claim: claim.moment("m") == claim.now),
+    event_pattern(
+        "clock",
+        r"The clock is at {m:M} of the run(?:; (?:it fires at {fires:M}|the recording does not show that it fires"
+        r"(?: before its input has ended, by {end:M})?))?\.",
+        clock,
+    ),
     event_pattern(
         "end before the clock",
         r"The input of {o:O} had ended by {m:M}\. At the end, processing-time timers that are not due are dropped\.",
-        lambda claim: any(
-            row.time_ns == claim.moment("m") and row.event == LifeEvent.FINISH
-            for row in run_of(claim).until("lifecycle", place_of(claim, "o")[0], claim.now)
-        ),
+        lambda claim: claim.moment("m") <= claim.now and claim.moment("m") in ends_of(claim, place_of(claim, "o")[0]),
     ),
     event_pattern(
         "only late records",
@@ -185,8 +187,9 @@ HELD: Sequence[Pattern] = (
         rf"(?:(?P<none>, and none has come so far)|\. One of timestamp {{one:E}} came at {{came:M}}; {CALLS})?\. "
         rf"The recording shows (?:the "
         rf"first such watermark, {{mark:E}}, at {{m:M}}|no such watermark of it(?:; at the end of its data, at "
-        rf"{{max:M}}, it sends MAX)?)\.",
-        needs,
+        rf"{{max:M}}, it sends MAX)?)\."
+        rf"(?: {{own:O}} has watermark {{ownmark:E}} from {{ownat:M}} on, because of other splits\.)?",
+        needs_of_source,
     ),
     event_pattern(
         "splits",
@@ -233,7 +236,7 @@ HELD: Sequence[Pattern] = (
     ),
     event_pattern(
         "limit of alignment",
-        r"The limit is the lowest watermark reported in group '.+', {w:E}, plus the allowed drift of "
+        r"That limit was the lowest watermark reported in group '.+', {w:E}, plus the allowed drift of "
         r"{drift:S}(?:\. {t:T} had this "
         r"watermark since {since:M})?\. While a source waits for its group, its idle timeout does not run; (?:the "
         r"recording does not show "

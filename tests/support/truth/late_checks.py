@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.truth.event_time_rules import (
     PENDING,
+    AskedRun,
     combined,
     drop_of,
     generated,
+    is_attempt,
     is_in_mail,
+    last_attempt,
     limit_of,
     ms_of,
     operator_of_row,
@@ -37,6 +41,7 @@ def late(claim: Claim) -> bool:
     run, drop = run_of(claim), drop_of(claim)
     operator = operator_of_row(run, drop)
     assert place_of(claim, "o") == (drop.task, operator)
+    assert is_attempt(claim, drop.task, drop.task_attempt)
     assert drop.watermark >= limit_of(operator, drop.timestamp)
     marks = combined(run, drop.task, drop.time_ns, drop.seq)
     assert operator.operator or marks[-1][1] == drop.watermark
@@ -265,6 +270,9 @@ def none_late(claim: Claim) -> bool:
     rows = [row for of in run.attempts("window_intake", task) for row in of if row.time_ns <= claim.now]
     rows = [row for row in rows if row.operator == operator.operator]
     assert len(rows) == claim.number("n")
+    of_attempts = Counter(row.task_attempt for row in rows)
+    texts = ", ".join(f"{count:,} in attempt {attempt}" for attempt, count in sorted(of_attempts.items()))
+    assert claim["attempts"] == (texts if last_attempt(run, task) else None)
     if claim["join"]:
         return operator.kind == "interval_join" and all(row.timestamp >= row.watermark for row in rows)
     if claim["clock"]:
@@ -304,6 +312,7 @@ def in_time(claim: Claim) -> bool:
     rows = [row for row in _intakes(claim) if (row.task, row.operator) == (task, operator.operator)]
     drops = [row for of in run.attempts("late_drop", task) for row in of if row.timestamp == ms_of(claim["at"])]
     assert len(rows) > sum(row.time_ns <= claim.now for row in drops)
+    assert any(is_attempt(claim, task, row.task_attempt) for row in rows)
     return not claim["gap"] or not windows_of(operator, ms_of(claim["at"]))
 
 
@@ -339,8 +348,40 @@ def gaps(claim: Claim) -> bool:
 
 
 def first_of(claim: Claim) -> bool:
-    rows = [row for task in run_of(claim).tasks for of in run_of(claim).attempts("late_drop", task) for row in of]
-    return sum(row.time_ns <= claim.now for row in rows) == claim.number("n")
+    """The late records of each operator and attempt until the moment, and values of some of them."""
+    run = run_of(claim)
+    rows = [row for task in run.tasks for of in run.attempts("late_drop", task) for row in of]
+    rows = [row for row in rows if row.time_ns <= claim.now]
+    parts = Counter((operator_text(run, row), row.task_attempt) for row in rows)
+    found = re.findall(r"([\d,]+) at ([^()]+ \(\d+/\d+\))(?: in attempt (\d+) \(of 0 to \d+\))?", claim["parts"])
+    assert {(name, int(attempt or 0)): int(count.replace(",", "")) for count, name, attempt in found} == parts
+    values = {run.names.value(row.fingerprint) for row in rows}
+    assert (len(values) > 1) is bool(claim["named"])
+    assert not claim["named"] or all(value in claim["named"] for value in [run.names.value(drop_of(claim).fingerprint)])
+    return len(rows) == claim.number("n")
+
+
+def operator_text(run: AskedRun, row: Row) -> str:
+    """An operator as sentences name it: with its task, unless that is named after it."""
+    name, task = operator_of_row(run, row).name, run.names.short_task(row.task)
+    return task if task.rpartition(" (")[0] == name else f"{name} in {task}"
+
+
+def elsewhere(claim: Claim) -> bool:
+    """An equal record with the same timestamp arrived at another operator or in another attempt, and its lateness."""
+    run, drop, (task, operator) = run_of(claim), drop_of(claim), place_of(claim, "o")
+    wanted = drop.fingerprint, drop.timestamp, operator.operator
+
+    def rows(table: str) -> list[Row]:
+        of_attempts = [row for of in run.attempts(table, task) for row in of if row.time_ns <= claim.now]
+        equal = [row for row in of_attempts if (row.fingerprint, row.timestamp, row.operator) == wanted]
+        return [row for row in equal if is_attempt(claim, task, row.task_attempt)]
+
+    arrivals, late_ones = rows("window_intake"), rows("late_drop")
+    assert arrivals
+    assert bool(claim["other"]) is (task != drop.task)
+    assert drop not in late_ones
+    return bool(late_ones) is (claim["what"] == "late as well")
 
 
 def split_line(claim: Claim) -> bool:

@@ -22,6 +22,7 @@ from tests.support.truth.late_checks import (
     channel_line,
     closed,
     declared,
+    elsewhere,
     first_of,
     gaps,
     in_time,
@@ -42,6 +43,7 @@ from tests.support.truth.late_checks import (
 from tests.support.why_truth import Pattern
 
 _RECORD = r"(?:Record (?P<value>.+?)|a Record)(?: \(timestamp {at:E}\))?(?:, key (?P<key>.+),)?"
+ATTEMPT = r"(?: in attempt {attempt:N} \(of 0 to {attempts:N}\))?"
 HIGHEST = r"their highest timestamp {high:E}, less the bound of {bound:S}, less 1 ms"
 MERGED = (
     r"its {all:N} splits are all idle, so the highest of their watermarks"
@@ -56,7 +58,8 @@ CHANNEL = (
 LATE: Sequence[Pattern] = (
     event_pattern(
         "late record",
-        _RECORD + r" is late at {o:O}: it (?P<fate>goes to the late side output|is dropped and only counted)\.",
+        _RECORD
+        + rf" is late at {{o:O}}{ATTEMPT}: it (?P<fate>goes to the late side output|is dropped and only counted)\.",
         late,
     ),
     event_pattern(
@@ -165,8 +168,8 @@ LATE: Sequence[Pattern] = (
     event_pattern("channel", rf"channel #{{ch:N}} from {{t:T}}: {CHANNEL}", channel_line),
     event_pattern(
         "none is late here",
-        r"(?:No record is late: )?{o:O} got {n:N} records?(?:, all above its watermark|(?P<join>, none below its "
-        r"watermark)|"
+        r"(?:No record is late: )?{o:O} got {n:N} records?(?: \((?P<attempts>[^)]+)\))?"
+        r"(?:, all above its watermark|(?P<join>, none below its watermark)|"
         r"(?P<clock>: its windows follow the clock, so no record is late)|, of which {behind:N} arrived behind "
         r"its watermark\. (?:A "
         r"window of each was still open|None was late: a window was still open, or the timestamp plus the allowed "
@@ -185,7 +188,9 @@ LATE: Sequence[Pattern] = (
         r"records\.",
         nothing_arrived,
     ),
-    event_pattern("not late", _RECORD + r" is not late at {o:O}(?P<gap>, but no window contains it)?\.", in_time),
+    event_pattern(
+        "not late", _RECORD + rf" is not late at {{o:O}}{ATTEMPT}(?P<gap>, but no window contains it)?\.", in_time
+    ),
     event_pattern(
         "watermark at the arrival",
         r"(?:(?P<first>It arrived before the first watermark)|(?P<above>It arrived above the watermark, which was "
@@ -208,9 +213,15 @@ LATE: Sequence[Pattern] = (
         r"skipped\. It is not counted as late unless it is also behind the watermark\.",
         gaps,
     ),
-    event_pattern("first of several", r"this is the first of {n:N} late records: .+", first_of),
     event_pattern(
-        "elsewhere", r"an equal record is (?:late as well|not late) at .+ \(see --task\)", lambda claim: True
+        "first of several",
+        r"this is the first of {n:N} late records: (?P<parts>[^;]+)(?:; name one .+: (?P<named>.+))?",
+        first_of,
+    ),
+    event_pattern(
+        "elsewhere",
+        rf"an equal record is (?P<what>late as well|not late) at {{o:O}}{ATTEMPT}(?P<other> \(see --task\))?",
+        elsewhere,
     ),
     event_pattern("split", r"{name:P}: {w:W}(?P<idle>, idle)?(?:, not waited for)?", split_line),
 )

@@ -11,21 +11,20 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from flowsim.facts.schema import LATE_DROP
-from flowsim.garbage_collection import without_garbage_collection
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import DIFFERENCES, VALUES, bounded, varints
 from flowsim.report.fact_columns import FactColumns, Ints
-from flowsim.why.answer import Cause
-from flowsim.why.late import late_causes
+from flowsim.why.alike_causes import Chains, Wording
+from flowsim.why.event_time.late_chain import late_chains
 from flowsim.why.run_facts import RunFacts
-from flowsim.why.sentence import KeyValue, Quantity, RecordValue, Sentence
+from flowsim.why.sentence import KeyValue, RecordValue, Words
 
 CAUSES: Final = "causes"
 CAUSE_COLUMNS: Final = "cause_columns"
@@ -37,10 +36,6 @@ _BEHIND: Final = "behind"
 """A base too: the watermark less the timestamp."""
 _SEQ: Final = "seq"
 """A base too: the fact of the statement."""
-
-_Words = tuple[str | type[Quantity], ...]
-_Wording = tuple[_Words, tuple[str, ...], tuple[_Words, ...], int | None, int | None]
-"""Words of the sentence, rules, words of each line of details, task of the fact, channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,122 +51,114 @@ class CauseSections:
         return len(self.document) + len(self.columns)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Rows:
-    """The causes with one wording: the quantities and the ``seq`` of each, and the first late record that has it."""
+    """The different causes with one wording, in the order of the late records that have them first."""
 
-    numbers: dict[tuple[int, ...], int] = field(default_factory=dict)
-    first: list[int] = field(default_factory=list)
-
-    def number(self, values: tuple[int, ...], late: int) -> int:
-        found = self.numbers.get(values)
-        if found is None:
-            found = self.numbers[values] = len(self.first)
-            self.first.append(late)
-        return found
+    values: Ints
+    """The columns: quantities, and ``seq`` of the fact."""
+    first: Ints
+    """The number of the first late record that has each cause."""
 
 
-@dataclass(slots=True)
 class _Chains:
-    """The chains of late records in their order: per record its shape, and per shape the rows of each wording."""
+    """The chains of the first late records: per record its shape, and per shape the rows of each wording."""
 
-    wordings: dict[_Wording, int] = field(default_factory=dict)
-    rows: list[_Rows] = field(default_factory=list)
-    shapes: dict[tuple[int, ...], int] = field(default_factory=dict)
-    links: list[list[list[int]]] = field(default_factory=list)
-    shape_of: list[int] = field(default_factory=list)
-    known: dict[int, tuple[int, int, Cause]] = field(default_factory=dict)
-    """By ``id``: wording and row of each cause."""
+    def __init__(self, chains: Chains, order: Ints, count: int) -> None:
+        """``order``: the number of the late record of each chain. ``count``: of late records."""
+        self.wordings: dict[Wording, int] = {}
+        parts: list[tuple[int, Ints, list[Ints]]] = []
+        """Wordings, with late records that have it, and the columns of their causes."""
+        for numbers, causes in chains.links:
+            late = order[numbers]
+            which = np.flatnonzero(late < count)
+            if len(which):
+                wording = self.wordings.setdefault(causes.wording, len(self.wordings))
+                parts.append((wording, late[which], [column[which] for column in causes.columns]))
+        self.rows: list[_Rows] = []
+        links: list[Ints] = [late for _, late, _ in parts]
+        for wording in range(len(self.wordings)):
+            of = [number for number, part in enumerate(parts) if part[0] == wording]
+            rows, places = _different(
+                np.concatenate([parts[number][1] for number in of]),
+                np.concatenate([np.array(parts[number][2]) for number in of], axis=1),
+            )
+            self.rows.append(rows)
+            ends = np.cumsum([len(parts[number][1]) for number in of])
+            for number, own in zip(of, np.split(places, ends[:-1]), strict=True):
+                links[number] = own
+        self._read_shapes(count, [(wording, late, own) for (wording, late, _), own in zip(parts, links, strict=True)])
 
-    def add(self, causes: Sequence[Cause]) -> None:
-        late, shape, numbers = len(self.shape_of), [], []
-        for cause in causes:
-            found = self.known.get(id(cause))
-            if found is None:
-                found = self.known[id(cause)] = *self._added(cause, late), cause
-            shape.append(found[0])
-            numbers.append(found[1])
-        of = self.shapes.setdefault(tuple(shape), len(self.links))
-        if of == len(self.links):
-            self.links.append([])
-        self.links[of].append(numbers)
-        self.shape_of.append(of)
+    def _read_shapes(self, count: int, parts: list[tuple[int, Ints, Ints]]) -> None:
+        """``parts``: wordings, with the late records that have it next, and the row of each."""
+        known: list[tuple[int, ...]] = [()]
+        numbers = {(): 0}
+        shape_of, length = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+        links: list[Ints] = []
+        for wording, late, rows in parts:
+            for place in np.unique(length[late]).tolist():
+                if place == len(links):
+                    links.append(np.zeros(count, dtype=np.int64))
+                here = length[late] == place
+                links[place][late[here]] = rows[here]
+            length[late] += 1
+            before, which = np.unique(shape_of[late], return_inverse=True)
+            after = [(*known[shape], wording) for shape in before.tolist()]
+            for shape in after:
+                if shape not in numbers:
+                    numbers[shape] = len(known)
+                    known.append(shape)
+            shape_of[late] = np.array([numbers[shape] for shape in after])[which]
+        found, first, self.shape_of = np.unique(shape_of, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(first))
+        self.shape_of = rank[self.shape_of]
+        self.shapes = [known[shape] for shape in found[np.argsort(first)].tolist()]
+        self.links = [
+            [links[place][self.shape_of == number] for place in range(len(wordings))]
+            for number, wordings in enumerate(self.shapes)
+        ]
 
-    def _added(self, cause: Cause, late: int) -> tuple[int, int]:
-        wording, values = _wording(cause)
-        number = self.wordings.setdefault(wording, len(self.rows))
-        if number == len(self.rows):
-            self.rows.append(_Rows())
-        return number, self.rows[number].number(values, late)
+
+def _different(late: Ints, columns: Ints) -> tuple[_Rows, Ints]:
+    """The different causes among those of late records, and for each one its number among them."""
+    in_order = np.argsort(late, kind="stable")
+    values = columns[:, in_order]
+    sorted_ = np.lexsort(values)
+    is_new = np.append(True, (np.diff(values[:, sorted_]) != 0).any(axis=0))
+    starts = sorted_[is_new]  # Stable: the first one of each.
+    rank = np.argsort(np.argsort(starts))
+    numbers: Ints = np.empty(len(late), dtype=np.int64)
+    numbers[in_order[sorted_]] = rank[np.cumsum(is_new) - 1]
+    first = np.sort(starts)
+    return _Rows(values[:, first], late[in_order][first]), numbers
 
 
 def cause_sections(recording: Recording, facts: FactColumns, limit_bytes: int) -> CauseSections:
     """The causes of the first late records, as many as fit. Raises BadInput for a damaged part."""
     late = facts.tables.get(LATE_DROP.name, {})
-    # The causes of thousands of records are alive at the same time.
-    with without_garbage_collection():
-        answers = _in_order(RunFacts(recording), facts.tasks[LATE_DROP.name]) if late else []
-        while True:
-            chains = _Chains()
-            for causes in answers:
-                chains.add(causes)
-            sections = _sections(chains, facts, late)
-            if sections.size <= limit_bytes or not answers:
-                return sections
-            answers = answers[: len(answers) // 2]
-
-
-def _in_order(facts: RunFacts, tasks: Ints) -> list[list[Cause]]:
-    """The statement and the causes of each late record, in the order of the report, which keeps that of each task."""
-    order = np.argsort(np.argsort(tasks, kind="stable"), kind="stable")
-    found = [late_causes(facts, drop) for drop in facts.by_task(LATE_DROP.name)]
-    return [[statement, *causes] for statement, causes in map(found.__getitem__, order.tolist())]
-
-
-def _wording(cause: Cause) -> tuple[_Wording, tuple[int, ...]]:
-    values: list[int] = []
-    words = _words(cause.sentence, values)
-    lines = tuple(_words(line, values) for line in cause.lines)
-    place = cause.place
-    task = None if place is None else place.task
-    if place is not None and place.seq is not None:
-        values.append(place.seq)
-    return (words, cause.rules, lines, task, cause.channel), tuple(values)
-
-
-def _words(sentence: str | Sentence, values: list[int]) -> _Words:
-    if isinstance(sentence, str):
-        return (sentence,)
-    words: list[str | type[Quantity]] = []
-    for part in sentence:
-        words.append(part if isinstance(part, str) else type(part))
-        if isinstance(part, tuple):
-            values += part
-        elif isinstance(part, RecordValue):
-            values.append(part.fingerprint)
-        elif isinstance(part, KeyValue):
-            values.append(part.key)
-    return tuple(words)
+    of_run, count = RunFacts(recording), len(next(iter(late.values()), ()))
+    # Chains are in the order of tasks; the report keeps that of each task.
+    chains = late_chains(of_run, of_run.by_task(LATE_DROP.name)) if count else Chains(0)
+    order = np.argsort(facts.tasks[LATE_DROP.name], kind="stable") if count else np.zeros(0, dtype=np.int64)
+    while True:
+        sections = _sections(_Chains(chains, order, count), facts, late)
+        if sections.size <= limit_bytes or not count:
+            return sections
+        count //= 2
 
 
 def _sections(chains: _Chains, facts: FactColumns, late: Mapping[str, Ints]) -> CauseSections:
-    columns = _Columns()
-    shape_of = np.array(chains.shape_of, dtype=np.int64)
+    columns, shape_of = _Columns(), chains.shape_of
     shapes = [
-        {
-            "wordings": list(wordings),
-            "links": [columns.add(links, {}) for links in np.array(chains.links[number], dtype=np.int64).T],
-        }
-        for wordings, number in chains.shapes.items()
+        {"wordings": list(wordings), "links": [columns.add(rows, {}) for rows in links]}
+        for wordings, links in zip(chains.shapes, chains.links, strict=True)
     ]
     statements = {wordings[0] for wordings in chains.shapes}
     seqs: Ints = np.zeros(len(shape_of), dtype=np.int64)
     described: list[dict[str, Any]] = [{} for _ in chains.wordings]
     # Statements come first: the facts of other causes are given less those of the statements.
     for wording, number in sorted(chains.wordings.items(), key=lambda one: (one[1] not in statements, one[1])):
-        rows = chains.rows[number]
-        first = np.array(rows.first, dtype=np.int64)
-        values = np.array(list(rows.numbers), dtype=np.int64).reshape(len(first), -1).T
+        values, first = chains.rows[number].values, chains.rows[number].first
         bases = {name: late[name][first] for name in _BASES}
         bases[_BEHIND] = bases["watermark"] - bases["timestamp"]
         if number in statements:
@@ -188,7 +175,7 @@ def _sections(chains: _Chains, facts: FactColumns, late: Mapping[str, Ints]) -> 
 
 
 def _described(
-    wording: _Wording, values: Ints, bases: dict[str, Ints], columns: _Columns, facts: FactColumns
+    wording: Wording, values: Ints, bases: dict[str, Ints], columns: _Columns, facts: FactColumns
 ) -> dict[str, Any]:
     words, rules, lines, task, channel = wording
     kinds = [part for line in (words, *lines) for part in line if not isinstance(part, str)]
@@ -208,7 +195,7 @@ def _described(
     }  # fmt: skip
 
 
-def _named(words: _Words) -> list[str | list[str]]:
+def _named(words: Words) -> list[str | list[str]]:
     """Words as JSON: a quantity is the name of its kind, in a list."""
     return [part if isinstance(part, str) else [part.__name__] for part in words]
 

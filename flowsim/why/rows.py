@@ -191,6 +191,34 @@ class _CodedColumn:
         return value - self._least if 0 <= value - self._least < self.size else None
 
 
+def alike(*columns: Ints | Mask) -> Iterator[Ints]:
+    """The numbers of the rows with each combination of values, by the first row that has it."""
+    if not len(columns[0]):
+        return
+    codes: Ints = np.zeros(len(columns[0]), dtype=np.int64)
+    for column in columns:
+        if (column != column[0]).any():
+            values, codes_of_column = np.unique(column, return_inverse=True)
+            codes = np.unique(codes * len(values) + codes_of_column, return_inverse=True)[1]
+    for code in np.unique(codes)[np.argsort(np.unique(codes, return_index=True)[1])].tolist():
+        yield np.flatnonzero(codes == code)
+
+
+def last_with(values: Ints, wanted: Ints, before: Ints) -> Ints:
+    """For each wanted value the number of the last row with it before a row number; -1: there is none."""
+    unique, codes = np.unique(values, return_inverse=True)
+    if not len(unique):
+        return np.full(len(wanted), -1)
+    # Value and row number as one number: ascending, as the rows of each value are in their order.
+    size = len(values) + 1
+    order = np.argsort(codes, kind="stable")
+    ranks = codes[order] * size + order
+    code = np.minimum(unique.searchsorted(wanted), len(unique) - 1)
+    at = ranks.searchsorted(code * size + before) - 1
+    found = np.where(at >= 0, order[at], -1)
+    return np.where((found >= 0) & (values[found] == wanted), found, -1)
+
+
 def _index_of(columns: list[Ints]) -> _Index | None:
     if not columns or not len(columns[0]):
         return None

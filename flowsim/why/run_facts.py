@@ -89,13 +89,24 @@ class RunFacts:
         """The attempt of a task whose facts these are, from 0."""
         return self._attempts.get(task, 0)
 
+    def attempts_of(self, rows: Rows, table: str) -> Ints:
+        """The attempt of its task that recorded each row of ``table``."""
+        found: Ints = np.zeros(len(rows), dtype=np.int64)
+        seqs, tasks, (stored, of_task) = rows["seq"], rows["task"], self._read(table)
+        for task in np.unique(tasks).tolist() if self.graph.history.restarts else ():
+            attempts = sorted(of_task[task])
+            first = stored["seq"][[of_task[task][attempt][0] for attempt in attempts]]
+            of = tasks == task
+            found[of] = np.array(attempts)[first.searchsorted(seqs[of], side="right") - 1]
+        return found
+
     def in_attempt_of(self, row: Row, table: str) -> RunFacts:
         """The facts of the attempts that the tasks had at a fact of ``table``, up to the same moment as these."""
         history, task = self.graph.history, row["task"]
         if not history.restarts:
             return self
-        rows, of_task = self._read(table)
-        of_row = max(attempt for attempt, (begin, _) in of_task[task].items() if rows["seq"][begin] <= row["seq"])
+        own = Rows({name: np.array([row[name]], dtype=np.int64) for name in ("task", "seq")})
+        of_row = int(self.attempts_of(own, table)[0])
         attempts = history.attempts_at(row["time_ns"])
         if attempts.get(task, 0) != of_row:
             # The task restarted at the time of the fact, after it, or before it: a busy task's clock is ahead of the job's.
@@ -228,8 +239,8 @@ class RunFacts:
         """A time as text, since the start of the run."""
         return moment_text(time_ns - self.start_ns)
 
-    def since_start(self, row: Row) -> Moment:
-        """The time of a fact since the start of the run."""
+    def since_start(self, row: Row | Rows) -> Moment:
+        """The time of a fact since the start of the run, or of several facts."""
         return Moment(row["time_ns"] - self.start_ns)
 
     def task(self, task: int) -> str:

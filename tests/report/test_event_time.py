@@ -16,7 +16,7 @@ from flowsim.recording.reader import Recording
 from flowsim.report.page import page as html_of
 from flowsim.report.payload import build_payload
 from flowsim.units import NO_TIMESTAMP
-from flowsim.why.late import late_causes
+from flowsim.why.event_time.late_chain import late_chains
 from flowsim.why.run_facts import RunFacts
 from tests.report.conftest import OpenReport
 from tests.support.accessibility import violations
@@ -116,11 +116,10 @@ def test_report_in_parts_has_the_causes_of_every_late_row(open_report: OpenRepor
         for step, fact in enumerate(merged_facts(recording, Selection()))
     ]
     of_run = RunFacts(recording)
-    chains = [(step, late_causes(of_run, row)) for step, table, row in facts if table == "late_drop"]
-    late = [
-        [step, [cause.place and cause.place.seq for cause in (statement, *causes)]]
-        for step, (statement, causes) in chains
-    ]
+    steps = {(row["task"], row["seq"]): step for step, table, row in facts if table == "late_drop"}
+    drops = of_run.by_task("late_drop")
+    chains = zip((steps[row["task"], row["seq"]] for row in drops), late_chains(of_run, drops).all(), strict=True)
+    late = [[step, [cause.place and cause.place.seq for cause in chain]] for step, chain in sorted(chains)]
     fires = [step for step, table, _ in facts if table == "window_fire"]
     # With the second budget neither records nor watermarks of tasks fit.
     for removed_bytes in (16_000, 24_000):

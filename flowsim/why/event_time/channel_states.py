@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 import numpy as np
 
@@ -12,8 +13,11 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.event_time.valve_model import ValveModel
 from flowsim.laws.job_graph import Channel
 from flowsim.units import NO_TIMESTAMP
-from flowsim.why.run_facts import Row, Rows, RunFacts
-from flowsim.why.sentence import EventTime, Sentence
+from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts
+from flowsim.why.sentence import EventTime, Number, Sentence
+
+_AT_FIRST: Final = (NO_TIMESTAMP, False, True, -1, -1, -1)
+"""Watermark, idle, aligned, and the rows of the last watermark, status and end of data; -1: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +40,82 @@ class ChannelState:
 
     def status(self, facts: RunFacts) -> Sentence:
         """Its watermark and status."""
-        if self.watermark == NO_TIMESTAMP:
-            parts = Sentence("no watermark")
-        else:
-            parts = Sentence("watermark ", EventTime(self.watermark))
-        if self.is_idle and self.status_row is not None:
-            parts = Sentence(parts, ", idle since ", facts.since_start(self.status_row))
-        elif not self.is_aligned:
-            parts = Sentence(parts, ", not waited for until it has caught up")
-        if self.end_of_data is not None:
-            drained = "with" if self.end_of_data["timestamp"] else "without"
-            parts = Sentence(parts, f", EndOfData {drained} drain at ", facts.since_start(self.end_of_data))
-        return parts
+        return _status_text(
+            facts,
+            None if self.watermark == NO_TIMESTAMP else self.watermark,
+            self.status_row if self.is_idle else None,
+            is_behind=not self.is_aligned,
+            end_of_data=self.end_of_data,
+            drained=self.end_of_data is not None and bool(self.end_of_data["timestamp"]),
+        )
+
+
+def _status_text(
+    facts: RunFacts,
+    watermark: Number | None,
+    idle: Row | Rows | None,
+    *,
+    is_behind: bool,
+    end_of_data: Row | Rows | None,
+    drained: bool,
+) -> Sentence:
+    """The watermark and status of one channel, or of one channel at several moments."""
+    parts = Sentence("no watermark") if watermark is None else Sentence("watermark ", EventTime(watermark))
+    if idle is not None:
+        parts = Sentence(parts, ", idle since ", facts.since_start(idle))
+    elif is_behind:
+        parts = Sentence(parts, ", not waited for until it has caught up")
+    if end_of_data is not None:
+        how = "with" if drained else "without"
+        parts = Sentence(parts, f", EndOfData {how} drain at ", facts.since_start(end_of_data))
+    return parts
 
 
 def channel_states(facts: RunFacts, task: int, before_seq: int | None = None) -> list[ChannelState]:
     """The state of every channel that a task receives, by input: at the moment of ``facts``, or before a fact."""
-    history = facts.shared("channel states", task, lambda: _ChannelHistory(facts, task))
-    return history.before(before_seq)
+    return channel_history(facts, task).before(before_seq)
 
 
-class _ChannelHistory:
+def channel_history(facts: RunFacts, task: int) -> ChannelHistory:
+    """The states of the channels that a task receives."""
+    return facts.shared("channel states", task, lambda: ChannelHistory(facts, task))
+
+
+class StatesOfChannel:
+    """The state of one channel before several facts: see ``ChannelState``."""
+
+    def __init__(self, channel: Channel, states: Ints, rows: Rows) -> None:
+        self.channel = channel
+        self.watermark, idle, aligned, self._mark, self._status, self._end = states.T
+        self.is_idle, self._is_aligned = idle.astype(np.bool_), aligned.astype(np.bool_)
+        self._rows = rows
+        self._drained = np.zeros(len(states), dtype=np.bool_)
+        ended = self._end >= 0
+        self._drained[ended] = rows["timestamp"][self._end[ended]] != 0
+
+    @property
+    def kinds(self) -> list[Ints | Mask]:
+        """Facts with the same values in these columns have texts with the same words."""
+        return [
+            self.watermark == NO_TIMESTAMP, self.is_idle & (self._status >= 0), self._is_aligned, self._end >= 0,
+            self._drained,
+        ]  # fmt: skip
+
+    def text(self, facts: RunFacts, which: Ints) -> Sentence:
+        """Number, sender, watermark and status before some of the facts, which have the same kinds."""
+        no_watermark, is_idle, is_aligned, ended, drained = (bool(kind[which[0]]) for kind in self.kinds)
+        status = _status_text(
+            facts,
+            None if no_watermark else self.watermark[which],
+            self._rows.in_order(self._status[which]) if is_idle else None,
+            is_behind=not is_aligned,
+            end_of_data=self._rows.in_order(self._end[which]) if ended else None,
+            drained=drained,
+        )
+        return Sentence(f"{facts.from_(self.channel)}: ", status)
+
+
+class ChannelHistory:
     """The states of the channels of a task after each watermark, status and end of data.
 
     An element changes the state of its own channel only. The elements are read up to the latest fact that was asked about.
@@ -79,14 +138,24 @@ class _ChannelHistory:
         }
         self._read = 0
 
+    def states(self, seqs: Ints, only: int | None = None) -> list[StatesOfChannel]:
+        """The states of each channel before several facts; of one channel if it is given."""
+        ends = self._seqs.searchsorted(seqs)
+        self._read_until(int(ends.max(initial=0)))
+        wanted = self._channels.values() if only is None else [self._channels[only]]
+        return [channel.states(ends) for channel in wanted]
+
     def before(self, seq: int | None) -> list[ChannelState]:
         """The state of each channel before a fact; None: after the last element."""
         end = len(self._seqs) if seq is None else int(self._seqs.searchsorted(seq))
+        self._read_until(end)
+        return [channel.before(end) for channel in self._channels.values()]
+
+    def _read_until(self, end: int) -> None:
         if self._read < end:
             for number, (channel, kind, timestamp) in enumerate(islice(self._elements, end - self._read), self._read):
                 self._channels[channel].on_element(number, kind, timestamp)
             self._read = end
-        return [channel.before(end) for channel in self._channels.values()]
 
 
 class _OneChannel:
@@ -96,8 +165,10 @@ class _OneChannel:
         self._number, self._model, self._all_rows = number, model, rows
         self._rows: list[int] = []
         self._after: list[tuple[int, bool, bool, int, int, int]] = []
-        """Watermark, idle, aligned, and the rows of the last watermark, status and end of data; -1: none."""
-        self._last = (NO_TIMESTAMP, False, True, -1, -1, -1)
+        """As ``_AT_FIRST``, after each element."""
+        self._last = _AT_FIRST
+        self._columns: tuple[Ints, Ints] = np.zeros(0, dtype=np.int64), np.array([_AT_FIRST], dtype=np.int64)
+        """``_rows``, and ``_after`` behind the first state."""
         self._states = {0: ChannelState(channel)}
 
     def on_element(self, row: int, kind: int, timestamp: int) -> None:
@@ -119,6 +190,12 @@ class _OneChannel:
         self._last = watermark, is_idle, is_aligned, mark, status, end
         self._rows.append(row)
         self._after.append(self._last)
+
+    def states(self, rows: Ints) -> StatesOfChannel:
+        if len(self._columns[0]) < len(self._rows):
+            self._columns = np.array(self._rows, dtype=np.int64), np.array([_AT_FIRST, *self._after], dtype=np.int64)
+        numbers, known = self._columns
+        return StatesOfChannel(self._states[0].channel, known[numbers.searchsorted(rows)], self._all_rows)
 
     def before(self, row: int) -> ChannelState:
         count = bisect_left(self._rows, row)

@@ -9,10 +9,12 @@ from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import duration_text
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.seen_records import seen_records, strategy_of
 from flowsim.why.event_time.splits import merged, splits_of
-from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.rows import alike
+from flowsim.why.run_facts import Ints, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, RecordCount, Sentence
 from flowsim.why.waits.task_state import open_frames
 
@@ -52,20 +54,48 @@ def generated(
     return rows.equal(operator=operator.operator, split=-1, kind=kind, timestamp=timestamp).last()
 
 
-def watermark_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:
-    """How a strategy computed a watermark. ``row``: of table ``generated_watermark``."""
-    text = Sentence(f"{facts.operator_in(task, operator.operator)} generated watermark ", EventTime(row["timestamp"]))
-    if row["timestamp"] == MAX_WATERMARK:
-        return Cause(Sentence(text, " at the end of its input."), ("4.10", "8.7"), place_of(row))
+def add_watermark_causes(
+    chains: Chains, numbers: Ints, facts: RunFacts, task: int, operator: Operator, rows: Rows
+) -> None:
+    """Continues chains with how a strategy computed a watermark. ``rows``: of table ``generated_watermark``."""
+    is_end, delay = rows["timestamp"] == MAX_WATERMARK, delay_of(operator)
+    is_from_splits = ~is_end & bool(splits_of(facts, task, operator))
+    is_by_bound = ~is_end & (False if delay is None else rows["max_timestamp"] - delay == rows["timestamp"])
+    for which in alike(is_end, is_from_splits, is_by_bound):
+        part = rows.in_order(which)
+        if is_from_splits[which[0]]:
+            of_rows = {row["seq"]: row for row in part}
+            causes = {seq: _from_splits(facts, task, operator, row) for seq, row in of_rows.items()}
+            chains.add_all(numbers[which], [[causes[seq]] for seq in part["seq"].tolist()])
+            continue
+        text = _generated_text(facts, task, operator, part)
+        if is_end[which[0]]:
+            end = Sentence(text, " at the end of its input.")
+            chains.add(numbers[which], AlikeCauses(end, ("4.10", "8.7"), part))
+        else:
+            text = _by_records(text, operator, part, is_by_bound=bool(is_by_bound[which[0]]))
+            chains.add(numbers[which], AlikeCauses(text, ("8.1",), part))
+
+
+def _generated_text(facts: RunFacts, task: int, operator: Operator, row: Row | Rows) -> Sentence:
+    return Sentence(f"{facts.operator_in(task, operator.operator)} generated watermark ", EventTime(row["timestamp"]))
+
+
+def _by_records(text: Sentence, operator: Operator, row: Row | Rows, *, is_by_bound: bool) -> Sentence:
     text = Sentence(text, " after ", RecordCount(row["records"]))
-    splits = splits_of(facts, task, operator, row["seq"])
+    return Sentence(text, ": ", formula(operator, row), ".") if is_by_bound else Sentence(text, ".")
+
+
+def _from_splits(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:
+    text, splits = _generated_text(facts, task, operator, row), splits_of(facts, task, operator, row["seq"])
     how = merged(splits, row["timestamp"])
     if how:
         lines = tuple(split.text() for split in splits)
-        return Cause(Sentence(text, f": {how}."), ("8.6",), place_of(row), lines)
-    if not is_highest_less_bound(operator, row):
-        return Cause(Sentence(text, "."), ("8.1", "8.6") if splits else ("8.1",), place_of(row))
-    return Cause(Sentence(text, ": ", formula(operator, row), "."), ("8.1",), place_of(row))
+        after = Sentence(text, " after ", RecordCount(row["records"]))
+        return Cause(Sentence(after, f": {how}."), ("8.6",), place_of(row), lines)
+    is_by_bound = is_highest_less_bound(operator, row)
+    rules = ("8.1",) if is_by_bound else ("8.1", "8.6")
+    return Cause(_by_records(text, operator, row, is_by_bound=is_by_bound), rules, place_of(row))
 
 
 def delay_of(operator: Operator) -> int | None:
@@ -80,7 +110,7 @@ def is_highest_less_bound(operator: Operator, row: Row) -> bool:
     return delay is not None and row["max_timestamp"] - delay == row["timestamp"]
 
 
-def formula(operator: Operator, row: Row) -> Sentence:
+def formula(operator: Operator, row: Row | Rows) -> Sentence:
     """How a watermark of table ``generated_watermark`` follows from the records before it (rule 8.1)."""
     highest, bound = EventTime(row["max_timestamp"]), EventTimeSpan((delay_of(operator) or 1) - 1)
     return Sentence("their highest timestamp ", highest, ", less the bound of ", bound, ", less 1 ms")

@@ -8,7 +8,7 @@ import numpy as np
 
 from flowsim.laws.windows.plan import GLOBAL, WindowPlan
 from flowsim.values.java_long import wrapped
-from flowsim.why.run_facts import Row
+from flowsim.why.run_facts import Ints, Row
 
 Window = tuple[int, int]
 """Start and end in ms."""
@@ -21,14 +21,16 @@ MOST_WINDOWS: Final = 1000
 def windows_of(plan: WindowPlan, intake: Row) -> list[Window]:
     """The newest windows of a record, the newest first; of a session the window before it merges (rules 10.1 to 10.6)."""
     columns = (np.array([intake.get(name, 0)], dtype=np.int64) for name in ("timestamp", "time_ns", "gap"))
-    return windows_from(plan, *(int(column[0]) for column in plan.assign(*columns)))
+    count, start, end = (int(column[0]) for column in newest_windows(plan, *columns))
+    return [(start - number * plan.slide_ms, wrapped(end - number * plan.slide_ms)) for number in range(count)]
 
 
-def windows_from(plan: WindowPlan, start: int, second: int) -> list[Window]:
-    """The windows of a record from what ``WindowPlan.assign`` returns for it."""
+def newest_windows(plan: WindowPlan, timestamp: Ints, time_ns: Ints, gap: Ints) -> tuple[Ints, Ints, Ints]:
+    """Per record the number of its windows, and the start and end of the newest; each older one starts a slide earlier."""
+    starts, second = (column.astype(np.int64) for column in plan.assign(timestamp, time_ns, gap))
+    one: Ints = np.ones(len(timestamp), dtype=np.int64)
     if plan.shape == "global":
-        return [GLOBAL]
+        return one, one * GLOBAL[0], one * GLOBAL[1]
     if plan.merging:
-        return [(start, second)]
-    starts = (start - number * plan.slide_ms for number in range(min(second, MOST_WINDOWS)))
-    return [(one, wrapped(one + plan.size_ms)) for one in starts]
+        return one, starts, second
+    return np.minimum(second, MOST_WINDOWS), starts, starts + plan.size_ms

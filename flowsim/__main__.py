@@ -1,6 +1,6 @@
 """``python -m flowsim`` and the console script: the command line.
 
-Installs the signal handlers before any other import, so that an early Ctrl-C also ends the command quietly.
+Installs the signal handlers before it imports a command, so that an early Ctrl-C also ends the command quietly.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import signal
 import sys
 from types import FrameType
 
+from flowsim.sim.signal_handler import LIKE_CTRL_C
+
 _INTERRUPTED = 130
-_AS_CTRL_C = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 _ONE_BLAS_THREAD = ("OPENBLAS_NUM_THREADS", "1")
 """The threads of numpy's linear algebra, which flowsim does not use, would wait actively for a tenth of a second."""
@@ -21,7 +22,7 @@ _ONE_BLAS_THREAD = ("OPENBLAS_NUM_THREADS", "1")
 def main() -> None:
     """Runs the command line. SIGTERM and SIGHUP end it as Ctrl-C does; a signal that the parent ignores stays ignored."""
     os.environ.setdefault(*_ONE_BLAS_THREAD)
-    handled = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
+    handled = [number for number in (signal.SIGINT, *LIKE_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
     for number in handled:
         signal.signal(number, _quit)
     # Imports create much that stays: the search for garbage leaves it out, now and later.

@@ -18,7 +18,7 @@ from flowsim.graph.plan_size import check_plan_size
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.manifest import FailureReport, Manifest, RecordedReason, RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
-from flowsim.sim.interrupts import interrupts_of_run
+from flowsim.sim.signal_handler import interrupts_of_run
 
 _RUN_STATUS = {
     JobStatus.FINISHED: RunStatus.COMPLETE,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from flowsim.graph.job_graph import JobEdge, JobVertex
 from flowsim.network.writers.partitioner import POINTWISE
-from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import compute_key_group_range_for_operator_index
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from flowsim.graph.stream_graph import (
 )
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.network.writers.partitioner import IN_TURN
-from flowsim.state.key_group_range import compute_default_max_parallelism
+from flowsim.state.key_group_range_assignment import compute_default_max_parallelism
 
 
 class BufferTimeoutError(BadInput):

@@ -11,7 +11,7 @@ from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stored_namespaces import restore_timers, restored_namespace, stored_namespace, stored_timers
 from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, StreamOperator
-from flowsim.state.key_group_range import assign_to_key_group
+from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
 from flowsim.state.observed_state_backend import ObservedStateBackend
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext

@@ -36,9 +36,9 @@ from flowsim.scenario.run_description import describe_run, input_digests
 from flowsim.scenario.run_directory import RunDirectory, Start
 from flowsim.scenario.settings import RunSettings
 from flowsim.scenario.timestamps import ADVICE, MISSING_ADVICE
-from flowsim.sim.interrupts import interrupts_of_run
 from flowsim.sim.policy import SchedulingPolicy, policy_of
 from flowsim.sim.rng import RandomStreams
+from flowsim.sim.signal_handler import interrupts_of_run
 
 PolicyName = Literal["fifo", "random"]
 OnProgress = Callable[[Progress], None]

@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from flowsim.sim.close_down import end_others
-from flowsim.sim.interrupts import interrupts_of_run
 from flowsim.sim.run_virtual import in_free_thread
+from flowsim.sim.signal_handler import interrupts_of_run
 
 _T = TypeVar("_T")
 

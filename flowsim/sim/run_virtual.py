@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.sim.close_down import drop, ended, error_of
-from flowsim.sim.interrupts import interrupts_of_run
 from flowsim.sim.policy import ChoiceRecorder, SchedulingPolicy
+from flowsim.sim.signal_handler import interrupts_of_run
 from flowsim.sim.standstill import OnStandstill
 from flowsim.sim.virtual_time_loop import Livelock, VirtualTimeLoop
 

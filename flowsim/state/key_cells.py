@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Protocol
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.values.keys import state_key
 
 Place = tuple[str, Hashable]

@@ -19,7 +19,7 @@ from flowsim.state.descriptors import (
 from flowsim.state.key_cells import KeyCells
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.map_entries import MapEntries
-from flowsim.state.snapshots.keyed_state_snapshot import kinds_of, stored_content
+from flowsim.state.snapshots.keyed_state_snapshot import describe_state, stored_content
 from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.state.state_table import StateTable
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
@@ -148,7 +148,8 @@ class KeyedStateBackend:
                         cells.setdefault(key_group, []).append(cell)
         for key_group, cell in self._declared.unclaimed.cells():
             cells.setdefault(key_group, []).append(cell)
-        return cells, {**kinds_of(self._declared.all), **self._declared.unclaimed.descriptions}
+        kinds = {name: describe_state(declared.descriptor) for name, declared in by_name.items()}
+        return cells, {**kinds, **self._declared.unclaimed.descriptions}
 
     def restore(self, cells: Iterable[tuple[int, StoredCell]], descriptions: Mapping[str, str]) -> None:
         """Adds restored cells of this subtask's key groups, in ascending order of key groups (rule 12.120)."""

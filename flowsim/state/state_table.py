@@ -7,7 +7,8 @@ from typing import Final, Protocol, runtime_checkable
 
 from flowsim.state.copy_on_write_state_map import ChainIterator, CopyOnWriteStateMap, StateMapEntry, bit_mix
 from flowsim.state.key_cells import KeyCells, Place
-from flowsim.state.key_group_range import KeyGroupRange, murmur_hash
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import murmur_hash
 from flowsim.state.map_entries import hash_code
 from flowsim.values.java_hash_code import java_hash
 from flowsim.values.types import TypeInformation

@@ -26,7 +26,7 @@ from flowsim.mailbox.mail import Mail, MailOptions
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, StreamOperator, Value
-from flowsim.state.key_group_range import compute_key_group_range_for_operator_index
+from flowsim.state.key_group_range_assignment import compute_key_group_range_for_operator_index
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.streamrecord.output import Output
 from flowsim.task_clock import TaskClock

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Protocol, runtime_checkable
 
-from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.values.java_hash_code import java_hash, key_hash
 from flowsim.values.java_hash_map import capacity_for

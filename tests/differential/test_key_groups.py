@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.state.key_group_range import (
-    KeyGroupRange,
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import (
     assign_to_key_group,
     compute_default_max_parallelism,
     compute_key_group_range_for_operator_index,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flowsim.state.key_group_range import (
+from flowsim.state.key_group_range_assignment import (
     assign_to_key_group,
     compute_default_max_parallelism,
     compute_key_group_range_for_operator_index,

@@ -24,7 +24,7 @@ from flowsim.graph.stream_graph import (
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
-from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
+from flowsim.state.key_group_range_assignment import UPPER_BOUND_MAX_PARALLELISM
 from flowsim.state.state_ttl_config import StateTtlConfig
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 from mypy_extensions import mypyc_attr
 
 from flowsim.errors import NullKey
-from flowsim.state.key_group_range import assign_to_key_group, compute_operator_index_for_key_group
+from flowsim.state.key_group_range_assignment import assign_to_key_group, compute_operator_index_for_key_group
 from flowsim.state.redistribution.subtask_state_mapper import SubtaskStateMapper
 from flowsim.values.java_hash_code import java_hash
 from flowsim.values.keys import key_fingerprint, key_json, state_key

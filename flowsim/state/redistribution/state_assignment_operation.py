@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from flowsim.errors import BadInput
-from flowsim.state.key_group_range import KeyGroupRange, compute_key_group_range_for_operator_index
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import compute_key_group_range_for_operator_index
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorState, OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
 from flowsim.state.redistribution.operator_state_repartitioner import RoundRobinOperatorStateRepartitioner

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import assert_never
 
 from flowsim.errors import BadInput
-from flowsim.state.key_group_range import (
+from flowsim.state.key_group_range_assignment import (
     UPPER_BOUND_MAX_PARALLELISM,
     compute_key_group_range_for_operator_index,
     compute_operator_index_for_key_group,

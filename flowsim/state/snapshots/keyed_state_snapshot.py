@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.state.descriptors import (
@@ -22,9 +22,6 @@ from flowsim.state.map_entries import MapEntries
 from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.state.ttl_decorator import TtlValue
 from flowsim.values.closed_set import checked_copy
-
-if TYPE_CHECKING:
-    from flowsim.state.declared_states import Declared
 
 _KINDS: Final[Mapping[type[StateDescriptor], str]] = {
     ValueStateDescriptor: "value",
@@ -139,8 +136,3 @@ class UnclaimedStates:
     @property
     def descriptions(self) -> Mapping[str, str]:
         return self._descriptions
-
-
-def kinds_of(declared: Iterable[Declared[StateDescriptor]]) -> dict[str, str]:
-    """Returns the kind of each declared state, by name."""
-    return {each.descriptor.name: describe_state(each.descriptor) for each in declared}

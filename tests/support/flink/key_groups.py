@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.state.key_group_range import assign_to_key_group, compute_operator_index_for_key_group
+from flowsim.state.key_group_range_assignment import assign_to_key_group, compute_operator_index_for_key_group
 from flowsim.values.types import TypeInformation
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flowsim.checkpoints.storage.stream_store import StreamStore
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
-from flowsim.state.key_group_range import assign_to_key_group, compute_operator_index_for_key_group
+from flowsim.state.key_group_range_assignment import assign_to_key_group, compute_operator_index_for_key_group
 from flowsim.state.redistribution.operator_state import OperatorState, OperatorSubtaskState
 from flowsim.state.redistribution.state_assignment_operation import assign_state
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, OperatorStateStream, StoredStream, TimerStream

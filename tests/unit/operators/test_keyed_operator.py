@@ -9,7 +9,7 @@ import pytest
 from flowsim.errors import BadInput
 from flowsim.operators.functions.process import KeyedProcessOperator, ProcessContext
 from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.state.key_group_range import assign_to_key_group
+from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.timers.internal_timer_service import TimersSnapshot
 

@@ -14,10 +14,10 @@ import time
 import pytest
 
 from flowsim.errors import Deadlock, InvariantViolation
-from flowsim.sim.interrupts import PATIENCE_SECONDS, interrupts_of_run
 from flowsim.sim.policy import SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.run_virtual import run_virtual
+from flowsim.sim.signal_handler import PATIENCE_SECONDS, interrupts_of_run
 from flowsim.sim.virtual_time_loop import VirtualTimeLoop
 
 

@@ -14,7 +14,8 @@ from flowsim.state.descriptors import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
-from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, StateEntry
 from flowsim.values.types import Types
 

@@ -10,7 +10,8 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level, TimeDomain, TimerAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.testing.harness import ManualClock, ManualProcessingTimeService
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager
 from flowsim.timers.internal_timer import InternalTimer

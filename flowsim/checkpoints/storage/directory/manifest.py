@@ -14,7 +14,7 @@ from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.canonical import canonical_json, sha256
 from flowsim.recording.recorded_file import recorded_bytes
-from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
+from flowsim.state.key_group_range_assignment import UPPER_BOUND_MAX_PARALLELISM
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.streamrecord.checkpoint_options import SnapshotType
 

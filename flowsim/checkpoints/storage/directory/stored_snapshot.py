@@ -19,7 +19,8 @@ from flowsim.checkpoints.storage.directory.tables import STATE_TABLES, STORED_ST
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.facts.kinds import StoredKind
 from flowsim.limits import DEFAULT_LIMITS, Limits
-from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM, KeyGroupRange
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import UPPER_BOUND_MAX_PARALLELISM
 from flowsim.state.redistribution.channel_state_handles import (
     InputChannelInfo,
     InputChannelStateHandle,

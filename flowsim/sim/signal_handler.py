@@ -1,4 +1,7 @@
-"""Ctrl-C, SIGTERM and SIGHUP during a run: the first one stops it, one that comes a second later breaks off."""
+"""Ctrl-C, SIGTERM and SIGHUP during a run: the first one stops it, one that comes a second later breaks off.
+
+Flink: SignalHandler.
+"""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import BadInput, ValueNotAllowed
-from flowsim.state.key_group_range import (
-    KeyGroupRange,
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.key_group_range_assignment import (
     assign_to_key_group,
     compute_default_max_parallelism,
     compute_key_group_range_for_operator_index,

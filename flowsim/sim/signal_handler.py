@@ -1,7 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP during a run: the first one stops it, one that comes a second later breaks off.
-
-Flink: SignalHandler.
-"""
+"""Ctrl-C, SIGTERM and SIGHUP during a run: the first one stops it, one that comes a second later breaks off."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
@@ -73,105 +74,88 @@ AnyKeySelector = KeySelector | Callable[[object], object]
 AnyPartitioner = Partitioner | Callable[[object, int], int]
 
 
-def map_operator(func: AnyMap) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a MapFunction or a callable."""
-    _check(func, MapFunction, "map")
+@dataclass(frozen=True, slots=True)
+class OperatorFactory:
+    """Creates the operators of one kind of user function."""
 
-    def make(name: str) -> StreamOperator:
-        function = isolated(func, name)
-        return MapOperator(function.map, function) if isinstance(function, MapFunction) else MapOperator(function)
+    operator: str
+    """The operator in messages."""
+    kind: type[Function]
+    of_function: Callable[..., StreamOperator]
+    of_callable: Callable[..., StreamOperator] | None = None
+    """Creates the operator of a plain callable; None: only an object of the kind is a function."""
+    expected: str = ""
+    """What messages expect, if it is more than the kind."""
 
-    return make
+    def __call__(self, func: object, *reading: Reading) -> MakeOperator:
+        """Returns what creates the operator of one subtask; raises TypeError for another function.
 
+        ``reading``: the order in which an operator of two inputs reads them.
+        """
+        self.check(func)
+        # Copied as a test, so that an error points to the line that passes the function.
+        isolated(func, self.operator.removeprefix(_CONNECTED))
+        create = self.of_function if self.of_callable is None or isinstance(func, self.kind) else self.of_callable
+        return lambda name: create(isolated(func, name), *map(reading_order, reading))
 
-def filter_operator(func: AnyFilter) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a FilterFunction or a callable."""
-    _check(func, FilterFunction, "filter")
-
-    def make(name: str) -> StreamOperator:
-        function = isolated(func, name)
-        return (
-            FilterOperator(function.filter, function)
-            if isinstance(function, FilterFunction)
-            else FilterOperator(function)
-        )
-
-    return make
-
-
-def flat_map_operator(func: AnyFlatMap) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a FlatMapFunction or a callable."""
-    _check(func, FlatMapFunction, "flat_map")
-
-    def make(name: str) -> StreamOperator:
-        function = isolated(func, name)
-        if isinstance(function, FlatMapFunction):
-            return FlatMapOperator(function.flat_map, function)
-        return FlatMapOperator(function)  # type: ignore[arg-type]
-
-    return make
+    def check(self, func: object) -> None:
+        """Raises TypeError unless ``func`` is a function of this kind."""
+        if not isinstance(func, self.kind) and (self.of_callable is None or not _is_plain(func)):
+            expected = self.expected or self.kind.__name__ + ("" if self.of_callable is None else " or a callable")
+            raise TypeError(f"{self.operator}: expected a {expected}, got {func!r}")
 
 
-def process_operator(func: ProcessFunction) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a ProcessFunction."""
-    if not isinstance(func, ProcessFunction):
-        raise TypeError(f"process: expected a ProcessFunction (a KeyedProcessFunction after key_by), got {func!r}")
-    isolated(func, "process")
-    return lambda name: ProcessOperator(isolated(func, name))
+def _is_plain(func: object) -> TypeGuard[Callable[[object], object]]:
+    if isinstance(func, type):
+        # A Function subclass passed instead of an instance is a mistake; any other class, such as str, is a valid
+        # function.
+        return not issubclass(func, Function)
+    return callable(func) and not isinstance(func, Function)
 
 
-def keyed_process_operator(func: KeyedProcessFunction) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a KeyedProcessFunction."""
-    if not isinstance(func, KeyedProcessFunction):
-        raise TypeError(f"process: expected a KeyedProcessFunction after key_by, got {func!r}")
-    isolated(func, "process")
-    return lambda name: KeyedProcessOperator(isolated(func, name))
+_CONNECTED = "connect(...)."
+
+map_operator = OperatorFactory("map", MapFunction, lambda f: MapOperator(f.map, f), MapOperator)
+
+filter_operator = OperatorFactory("filter", FilterFunction, lambda f: FilterOperator(f.filter, f), FilterOperator)
+
+flat_map_operator = OperatorFactory(
+    "flat_map", FlatMapFunction, lambda f: FlatMapOperator(f.flat_map, f), FlatMapOperator
+)
+
+reduce_operator = OperatorFactory(
+    "reduce", ReduceFunction, lambda f: GroupedReduceOperator(f.reduce, f), GroupedReduceOperator
+)
+
+process_operator = OperatorFactory(
+    "process", ProcessFunction, ProcessOperator, expected="ProcessFunction (a KeyedProcessFunction after key_by)"
+)
+
+keyed_process_operator = OperatorFactory(
+    "process", KeyedProcessFunction, KeyedProcessOperator, expected="KeyedProcessFunction after key_by"
+)
+
+# Of two inputs; as in PyFlink, a plain callable is no such function.
+co_map_operator = OperatorFactory(
+    f"{_CONNECTED}map", CoMapFunction, lambda f, order: CoMapOperator(f.map1, f.map2, f, order)
+)
+
+co_flat_map_operator = OperatorFactory(
+    f"{_CONNECTED}flat_map", CoFlatMapFunction, lambda f, order: CoFlatMapOperator(f.flat_map1, f.flat_map2, f, order)
+)
+
+co_process_operator = OperatorFactory(
+    f"{_CONNECTED}process without keys for both inputs", CoProcessFunction, CoProcessOperator
+)
+
+keyed_co_process_operator = OperatorFactory(
+    f"{_CONNECTED}process on keyed inputs", KeyedCoProcessFunction, KeyedCoProcessOperator
+)
 
 
 def timer_params(func: Function) -> dict[str, object]:
     """Returns what the laws need about a function's timers: whether the timers may yield to mails (rule 9.18)."""
     return {"interruptible_timers": True} if func.use_interruptible_timers() else {}
-
-
-def co_map_operator(func: CoMapFunction, reading: Reading) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a CoMapFunction."""
-    _check_co(func, CoMapFunction, "map")
-
-    def make(name: str) -> StreamOperator:
-        function = isolated(func, name)
-        return CoMapOperator(function.map1, function.map2, function, reading_order(reading))
-
-    return make
-
-
-def co_flat_map_operator(func: CoFlatMapFunction, reading: Reading) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a CoFlatMapFunction."""
-    _check_co(func, CoFlatMapFunction, "flat_map")
-
-    def make(name: str) -> StreamOperator:
-        function = isolated(func, name)
-        return CoFlatMapOperator(function.flat_map1, function.flat_map2, function, reading_order(reading))
-
-    return make
-
-
-def co_process_operator(func: CoProcessFunction, reading: Reading) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a CoProcessFunction."""
-    _check_co(func, CoProcessFunction, "process without keys for both inputs")
-    return lambda name: CoProcessOperator(isolated(func, name), reading_order(reading))
-
-
-def keyed_co_process_operator(func: KeyedCoProcessFunction, reading: Reading) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a KeyedCoProcessFunction."""
-    _check_co(func, KeyedCoProcessFunction, "process on keyed inputs")
-    return lambda name: KeyedCoProcessOperator(isolated(func, name), reading_order(reading))
-
-
-def _check_co(func: object, kind: type[Function], operator: str) -> None:
-    """Checks a function of two inputs; as in PyFlink, a plain callable is not accepted."""
-    if not isinstance(func, kind):
-        raise TypeError(f"connect(...).{operator}: expected a {kind.__name__}, got {func!r}")
-    isolated(func, operator)
 
 
 def watermarks_operator(strategy: WatermarkStrategy, settings: JobSettings) -> MakeOperator:
@@ -275,45 +259,18 @@ def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector
     raise TypeError(f"key_by: expected a KeySelector or a callable, got {key_selector!r}")
 
 
-def _check(func: object, kind: type[Function], operator: str) -> None:
-    """Copies the function as a test, so that an error points to the line that passes the function."""
-    if not isinstance(func, kind) and not _is_plain(func):
-        raise TypeError(f"{operator}: expected a {kind.__name__} or a callable, got {func!r}")
-    isolated(func, operator)
-
-
-def _is_plain(func: object) -> TypeGuard[Callable[[object], object]]:
-    if isinstance(func, type):
-        # A Function subclass passed instead of an instance is a mistake; any other class, such as str, is a valid
-        # function.
-        return not issubclass(func, Function)
-    return callable(func) and not isinstance(func, Function)
-
-
 AnyReduce = ReduceFunction | Callable[[object, object], object]
 
 
 def check_reduce(func: AnyReduce, operator: str) -> None:
     """Raises TypeError unless ``func`` is a ReduceFunction or a callable."""
-    if not isinstance(func, ReduceFunction) and not callable(func):
+    if not isinstance(func, ReduceFunction) and not _is_plain(func):
         raise TypeError(f"{operator}: expected a ReduceFunction or a callable, got {func!r}")
 
 
 def reduce_of(func: AnyReduce) -> Callable[[object, object], object]:
     """Returns the function that reduces two values."""
     return func.reduce if isinstance(func, ReduceFunction) else func
-
-
-def reduce_operator(func: AnyReduce) -> MakeOperator:
-    """Creates the operator; raises TypeError unless ``func`` is a ReduceFunction or a callable."""
-    check_reduce(func, "reduce")
-    isolated(func, "reduce")
-
-    def make(name: str) -> StreamOperator:
-        function = isolated(func, name)
-        return GroupedReduceOperator(reduce_of(function), function if isinstance(function, ReduceFunction) else None)
-
-    return make
 
 
 def aggregate_operator(

@@ -77,7 +77,7 @@ class ConnectedStreams(Generic[S]):
             make = factories.keyed_co_process_operator(func, self._reading)
             params = factories.timer_params(func)
             return self._transform("Keyed Co-Process", "keyed_co_process", make, output_type, params)
-        make = factories.co_process_operator(func, self._reading)  # type: ignore[arg-type]  # checked there
+        make = factories.co_process_operator(func, self._reading)
         return self._transform("Co-Process", "co_process", make, output_type)
 
     def transform(

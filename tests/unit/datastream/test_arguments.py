@@ -162,6 +162,7 @@ def keyed() -> KeyedStream:
         (lambda: stream().process(Keyed()), "process: expected a ProcessFunction"),
         (lambda: keyed().process(Plain()), "process: expected a KeyedProcessFunction after key_by"),
         (lambda: keyed().reduce(1), "reduce: expected a ReduceFunction or a callable, got 1"),
+        (lambda: keyed().reduce(ReduceFunction), "reduce: expected a ReduceFunction or a callable, got <class"),
         (lambda: stream().key_by("id"), "key_by: expected a KeySelector or a callable, got 'id'"),
         (
             lambda: stream().key_by(OpenedKey()),
@@ -173,6 +174,10 @@ def keyed() -> KeyedStream:
         (lambda: stream().assign_timestamps_and_watermarks(5), "expected a WatermarkStrategy, got 5"),
         (lambda: keyed().window(5), "window: expected a window assigner, got 5"),
         (lambda: keyed().window(WINDOW).trigger(5), "window: trigger: expected a trigger, got 5"),
+        (
+            lambda: keyed().window(WINDOW).reduce(ReduceFunction),
+            "window: reduce: expected a ReduceFunction or a callable",
+        ),
         (lambda: keyed().window(WINDOW).aggregate(max), "window: aggregate: expected an AggregateFunction"),
         (lambda: keyed().window(WINDOW).process(Plain()), "window: process: expected a ProcessWindowFunction"),
         (

@@ -42,14 +42,24 @@ def _sinks(facts: RunFacts) -> tuple[OperatorAt, ...]:
 
 def _failed(facts: RunFacts) -> list[Cause]:
     """The end of the job, if it did not reach the end of its data."""
-    failure = facts.recording.manifest.failure
-    if facts.until_ns is not None or facts.recording.status is not RunStatus.FAILED or failure is None:
+    if facts.until_ns is not None:
         return []
-    row = facts.all_rows("lifecycle").equal(event=LifeEvent.FAILED).first()
-    cause = failure.cause.rstrip(".")
-    where = f" in {failure.task}" if failure.task else ""
-    text = f"The job failed{where}: {cause}. What was open then is lost: failed tasks finish nothing."
-    return [Cause(text, ("4.24", "4.25"), None if row is None else place_of(row))]
+    failure, status = facts.recording.manifest.failure, facts.recording.status
+    rules = ("4.24", "4.25")
+    if status is RunStatus.FAILED and failure is not None:
+        row = facts.all_rows("lifecycle").equal(event=LifeEvent.FAILED).first()
+        cause = failure.cause.rstrip(".")
+        where = f" in {failure.task}" if failure.task else ""
+        text = f"The job failed{where}: {cause}. What was open then is lost: failed tasks finish nothing."
+        return [Cause(text, rules, None if row is None else place_of(row))]
+    row = facts.all_rows("lifecycle").equal(event=LifeEvent.CANCELED).last()
+    if status not in (RunStatus.CANCELED, RunStatus.STOPPED) or row is None:
+        return []
+    is_canceled = status is RunStatus.CANCELED
+    # The last tasks may have been canceled by a failure before that.
+    what = f"The job was canceled at {facts.moment(row['time_ns'])}" if is_canceled else "The time of the run was up"
+    text = f"{what}, before the end of its data: its tasks finished nothing that was open then."
+    return [Cause(text, rules, place_of(row))]
 
 
 def _operator(facts: RunFacts, operators: Sequence[OperatorAt], tasks: frozenset[int] | None) -> WhyAnswer:

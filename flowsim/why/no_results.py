@@ -11,7 +11,6 @@ from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import window_plan
 from flowsim.quantities import count_text
-from flowsim.recording.manifest import RunStatus
 from flowsim.trace.places import Place
 from flowsim.trace.time import event_time
 from flowsim.units import NS_PER_MS
@@ -20,7 +19,7 @@ from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
 from flowsim.why.event_time.panes import panes_of, pending
 from flowsim.why.lost_behind_end import lost_causes, received_records
-from flowsim.why.restarts import attempt_text, early_end_causes
+from flowsim.why.restarts import attempt_text, early_end_causes, is_restarted
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waiting import chain
 from flowsim.why.waits.channel_flow import counted, flow_of
@@ -175,14 +174,13 @@ def _records(facts: RunFacts, channels: list[Channel]) -> int:
 def _ended_early(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None) -> list[Cause]:
     """A task of the operator that failed or was canceled, and has not been restarted by the moment.
 
-    Of a job that failed as a whole, the chain goes on with what was open then.
+    Of a job that failed as a whole, or was ended, the chain goes on with what was open then.
     """
-    if facts.until_ns is None and facts.recording.status is RunStatus.FAILED:
-        return []
     for task in one.tasks(facts):
-        found = early_end_causes(facts, task) if tasks is None or task in tasks else []
-        if found:
-            return found
+        if (tasks is None or task in tasks) and (facts.until_ns is not None or is_restarted(facts, task)):
+            found = early_end_causes(facts, task)
+            if found:
+                return found
     return []
 
 

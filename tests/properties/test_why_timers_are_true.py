@@ -29,9 +29,8 @@ from tests.support.truth.timer_sentences import TIMERS
 from tests.support.truth.window_sentences import WINDOWS
 from tests.support.why_truth import Sentences
 
-pytestmark = pytest.mark.property
-
 IS_DEEP = os.environ.get("FLOWSIM_HYPOTHESIS_PROFILE") == "deep"
+pytestmark = [pytest.mark.property, *([pytest.mark.timeout(0)] if IS_DEEP else [])]
 PATTERNS = (*TIMERS, *FIRINGS, *WINDOWS, *STATE)
 SEEDS = range(2 * len(TIMER_SHAPES))
 MOMENTS = 3

@@ -29,10 +29,9 @@ from tests.support.truth.waiting_jobs import SHAPES, scenario_of
 from tests.support.truth.waiting_sentences import WAITING
 from tests.support.why_truth import MACROS, Sentences, moment_of
 
-pytestmark = pytest.mark.property
-
 MOMENT = MACROS["M"]
 IS_DEEP = os.environ.get("FLOWSIM_HYPOTHESIS_PROFILE") == "deep"
+pytestmark = [pytest.mark.property, *([pytest.mark.timeout(0)] if IS_DEEP else [])]
 PATTERNS = (*WAITING, *NO_RESULTS, *ORDER)
 SEEDS = range(len(SHAPES))
 MOMENTS, PAIRS = 4, 6

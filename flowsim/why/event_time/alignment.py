@@ -11,6 +11,7 @@ from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.seen_records import strategy_of
 from flowsim.why.event_time.splits import watermark_text
+from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 
 
@@ -34,7 +35,7 @@ def alignment_causes(facts: RunFacts, task: int, row: Row) -> list[Cause]:
     whole = facts.whole.rows("alignment", task).after(row["seq"])
     resumed = whole.equal(operator=row["operator"], split=-1, paused=0).first()
     when = (
-        "the recording does not show that it continues"
+        f"the recording does not show that it continues{before_end(facts, task)}"
         if resumed is None
         else f"it continues at {facts.moment(resumed['time_ns'])}"
     )

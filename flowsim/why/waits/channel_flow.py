@@ -58,22 +58,38 @@ def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
     received = counted(facts.rows("received", channel.target_task).equal(channel=channel.channel))
     if not facts.has("buffers"):
         return ChannelFlow(channel, len(sent), len(received), 0, 0, 0, 0, None, None, 0, None)
-    ours = facts.rows("buffers", channel.source_task).equal(channel=channel.channel)
+    written = facts.rows("buffers", channel.source_task).equal(channel=channel.channel)
+    ours = _since_request(facts, channel, written)
     theirs = facts.rows("buffers", channel.target_task).equal(channel=channel.channel)
     data = ours.equal(kind=BufferKind.DATA)
     if channel.local:
         # Rule 6.17: the receiver reads the sender's queue, and no fact says that a buffer left it.
         read = len(theirs.equal(side=BufferSide.RECEIVED, kind=BufferKind.DATA))
-        queued = max(0, len(data.equal(side=BufferSide.QUEUED)) - read)
+        queued = max(0, len(written.equal(side=BufferSide.QUEUED, kind=BufferKind.DATA)) - read)
         return ChannelFlow(channel, len(sent), len(received), queued, queued, 0, 0, None, None, 0, _last_flush(ours))
     gone = data.where(np.isin(data["side"], [BufferSide.SENT, BufferSide.SKIPPED]) & (data["whole"] == 1))
     out, arrived = ours.equal(side=BufferSide.SENT), theirs.equal(side=BufferSide.RECEIVED)
     held = len(arrived.equal(kind=BufferKind.DATA)) - len(theirs.equal(side=BufferSide.RECYCLED))
-    queued = len(data.equal(side=BufferSide.QUEUED)) - len(gone)
+    queued = len(written.equal(side=BufferSide.QUEUED, kind=BufferKind.DATA)) - len(gone)
     return ChannelFlow(
         channel, len(sent), len(received), queued, queued - _is_tail_read(data, sent), len(out) - len(arrived), held,
         _credits(facts, channel, out.last()), out.last(), _announced(facts, channel), _last_flush(ours),
     )  # fmt: skip
+
+
+def _since_request(facts: RunFacts, channel: Channel, rows: Rows) -> Rows:
+    """The rows of a sender about a channel since the attempt of the receiver requested it.
+
+    Each attempt of a receiver reads the whole partition of a blocking exchange again, which one attempt of the sender wrote.
+    """
+    attempt = facts.attempt_of(channel.target_task)
+    if not attempt or facts.graph.edges[channel.edge].exchange != "BLOCKING":
+        return rows
+    history = facts.graph.history.restarts
+    start_ns = max(row.time_ns for row in history if (row.task_id, row.attempt) == (channel.target_task, attempt))
+    credits = facts.rows("credits", channel.source_task).equal(channel=channel.channel, kind=CreditKind.INITIAL_GOT)
+    request = credits.where(credits["time_ns"] >= start_ns).first()
+    return rows.cut(0, 0) if request is None else rows.after(request["seq"] - 1)
 
 
 def _last_flush(ours: Rows) -> Row | None:
@@ -92,7 +108,7 @@ def _is_tail_read(data: Rows, sent: Rows) -> bool:
 
 def _credits(facts: RunFacts, channel: Channel, sent: Row | None) -> int:
     """The sender's credits: after its last buffer, or after the credits that came since."""
-    credits = facts.rows("credits", channel.source_task).equal(channel=channel.channel)
+    credits = _since_request(facts, channel, facts.rows("credits", channel.source_task).equal(channel=channel.channel))
     got = credits.where(np.isin(credits["kind"], [CreditKind.INITIAL_GOT, CreditKind.GOT])).last()
     rows = [(row["seq"], row["credits" if row is sent else "balance"]) for row in (sent, got) if row is not None]
     return max(rows, default=(0, 0))[1]
@@ -100,11 +116,17 @@ def _credits(facts: RunFacts, channel: Channel, sent: Row | None) -> int:
 
 def _announced(facts: RunFacts, channel: Channel) -> int:
     """The credits that are on their way to the sender."""
-    ours = facts.rows("credits", channel.source_task).equal(channel=channel.channel)
+    ours = _since_request(facts, channel, facts.rows("credits", channel.source_task).equal(channel=channel.channel))
     theirs = facts.rows("credits", channel.target_task).equal(channel=channel.channel)
     given = theirs.where(np.isin(theirs["kind"], [CreditKind.INITIAL_GRANTED, CreditKind.ANNOUNCED]))["credits"].sum()
     got = ours.where(np.isin(ours["kind"], [CreditKind.INITIAL_GOT, CreditKind.GOT]))["credits"].sum()
     return max(0, int(given - got))
+
+
+def is_requested(facts: RunFacts, channel: Channel) -> bool:
+    """Whether the sender of a remote channel has got the request for its partition, with the first credits (rule 12.92)."""
+    rows = facts.rows("credits", channel.source_task).equal(channel=channel.channel, kind=CreditKind.INITIAL_GOT)
+    return channel.local or not facts.has("credits") or len(_since_request(facts, channel, rows)) > 0
 
 
 def flow_text(facts: RunFacts, flow: ChannelFlow, of_sender: bool) -> str:

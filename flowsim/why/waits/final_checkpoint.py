@@ -8,14 +8,16 @@ from flowsim.facts.kinds import CheckpointAction, CheckpointStep, ElementKind, L
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
+from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.waits.checkpoint_in_progress import in_progress_causes
 from flowsim.why.waits.task_state import TaskState
 
 _MOST_LISTED: Final = 8
 
 
 def final_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | None]:
-    """The causes, and a consumer that has not processed the end of the data; None if there is none."""
+    """The causes, and a task that has to work before this one can end; None if there is none."""
     task = state.task
     ends = facts.rows("sent", task).equal(kind=ElementKind.END_OF_DATA)
     waiting = [
@@ -36,7 +38,8 @@ def final_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | 
     stop = _stop(facts)
     if stop is not None:
         text = f"{facts.task(task)} ends only when savepoint {stop}, with which the job is stopped, is complete."
-        return [Cause(f"{text}{_complete(facts, task, stop)}", ("4.15", "12.94", "12.140"), place)], None
+        causes, following = in_progress_causes(facts)
+        return [Cause(f"{text}{_complete(facts, task, stop)}", ("4.15", "12.94", "12.140"), place), *causes], following
     complete = _notified(facts, task)
     if complete is not None:
         text = (
@@ -48,7 +51,8 @@ def final_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | 
         f"{facts.task(task)} ends only when the first checkpoint that it takes after the end of its data, or a later one, is "
         f"complete.{_progress(facts, task)}"
     )
-    return [Cause(text, ("4.15", "4.16", "12.94"), place)], None
+    causes, following = in_progress_causes(facts)
+    return [Cause(text, ("4.15", "4.16", "12.94"), place), *causes], following
 
 
 def _has_processed_end(facts: RunFacts, channel: Channel) -> bool:
@@ -95,7 +99,7 @@ def _progress(facts: RunFacts, task: int) -> str:
     after = facts.whole.rows("checkpoint_steps", task).after(_end_of_data(facts, task))
     taken = after.equal(step=CheckpointStep.SYNC_START).first()
     if taken is None:
-        return " The recording shows no such checkpoint."
+        return f" The recording shows no such checkpoint{before_end(facts, task)}."
     verb = "took" if taken["time_ns"] <= (facts.until_ns or facts.end_ns) else "takes"
     text = f" It {verb} checkpoint {taken['checkpoint']} at {facts.moment(taken['time_ns'])}."
     of_later = after.where(after["checkpoint"] >= taken["checkpoint"])
@@ -108,5 +112,5 @@ def _complete(facts: RunFacts, task: int, checkpoint: int) -> str:
     steps = facts.whole.rows("checkpoint_steps", task).equal(checkpoint=checkpoint, step=CheckpointStep.NOTIFY_COMPLETE)
     done = steps.first()
     if done is None:
-        return f" The recording does not show that checkpoint {checkpoint} is complete."
+        return f" The recording does not show that checkpoint {checkpoint} is complete{before_end(facts, task)}."
     return f" It is notified at {facts.moment(done['time_ns'])} that checkpoint {checkpoint} is complete."

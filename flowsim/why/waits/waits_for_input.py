@@ -7,9 +7,10 @@ from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
+from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.waits.blocked_channels import alignment_cause, blocking_barrier
-from flowsim.why.waits.channel_flow import ChannelFlow, counted, flow_of, flow_text
+from flowsim.why.waits.blocked_channels import alignment_cause, blocked_sender, blocking_barrier
+from flowsim.why.waits.channel_flow import ChannelFlow, counted, flow_of, flow_text, is_requested
 from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import STUCK, Doing, TaskState, is_at_end_of_input, state_of
 from flowsim.why.waits.waits_in_element import open_call_causes
@@ -111,8 +112,8 @@ def _why_unread(facts: RunFacts, flow: ChannelFlow) -> tuple[str, tuple[str, ...
             "alignment ends"
         )
         return f"{where}: {text}.", ("12.11", "5.27")
-    if flow.held > 0:
-        state = state_of(facts, channel.target_task)
+    state = state_of(facts, channel.target_task)
+    if flow.held > 0 or state.doing is Doing.ENDED:
         if state.doing is not Doing.IDLE:
             return f"{where}, and {state.sentence(facts)}.", ("7.15", "7.16")
         if _selects(facts, channel):
@@ -120,6 +121,11 @@ def _why_unread(facts: RunFacts, flow: ChannelFlow) -> tuple[str, tuple[str, ...
         return f"{where}, and {receiver} has not read on.", ("7.15", "7.16")
     if flow.wire > 0:
         return f"{where} to {receiver}.", ("6.15",)
+    blocked = blocked_sender(facts, channel)
+    if blocked is not None:
+        return f"{where}. {blocked[0]}", blocked[1]
+    if not is_requested(facts, channel):
+        return f"{where}: {receiver} has not requested this channel so far.", ("12.92",)
     if flow.credits == 0:
         return f"{where} for a credit of {receiver}.", ("6.10", "6.11")
     return f"{where}: {receiver} has not read on.", ("6.15", "6.17")
@@ -133,7 +139,7 @@ def _selects(facts: RunFacts, channel: Channel) -> bool:
 def _is_unflushed(facts: RunFacts, flow: ChannelFlow) -> bool:
     """Whether what is unread is in one buffer that its sender still fills."""
     is_alone = flow.unsent == 1 and not flow.held and not flow.wire and flow.last_flush is None
-    if not is_alone or blocking_barrier(facts, flow.channel) is not None:
+    if not is_alone or blocked_sender(facts, flow.channel) is not None or not is_requested(facts, flow.channel):
         return False
     sender = state_of(facts, flow.channel.source_task)
     return sender.doing is not Doing.ENDED and not is_at_end_of_input(facts, flow.channel.source_task)
@@ -149,7 +155,11 @@ def _unflushed(facts: RunFacts, flow: ChannelFlow) -> tuple[str, tuple[str, ...]
         channel=channel.channel, side=BufferSide.SENT, kind=BufferKind.DATA
     )
     later = out.where(out["time_ns"] > (facts.until_ns or facts.end_ns)).first()
-    text += "" if later is None else f" The buffer is sent at {facts.moment(later['time_ns'])}."
+    ends = before_end(facts, channel.source_task)
+    if later is not None:
+        text += f" The buffer is sent at {facts.moment(later['time_ns'])}."
+    elif ends:
+        text += f" The buffer is not sent{ends}."
     return text, ("5.3", "5.20", "5.22")
 
 

@@ -8,8 +8,16 @@ from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import RunFacts, place_of
-from flowsim.why.waits.blocked_channels import blocking_barrier
-from flowsim.why.waits.channel_flow import ChannelFlow, PoolState, channel_at, flow_of, flow_text, output_pools
+from flowsim.why.waits.blocked_channels import blocked_sender
+from flowsim.why.waits.channel_flow import (
+    ChannelFlow,
+    PoolState,
+    channel_at,
+    flow_of,
+    flow_text,
+    is_requested,
+    output_pools,
+)
 from flowsim.why.waits.task_state import Doing, TaskState
 
 _IS: Final = ("is", "are")
@@ -107,16 +115,16 @@ def _blocked(facts: RunFacts, pool: PoolState, flows: list[ChannelFlow]) -> Chan
 def _credit_cause(facts: RunFacts, flow: ChannelFlow) -> list[Cause]:
     channel = flow.channel
     receiver, sender = facts.task(channel.target_task), facts.task(channel.source_task)
-    barrier = blocking_barrier(facts, channel)
-    if barrier is not None:
-        text = (
-            f"{receiver} has blocked the channel since it read the barrier of checkpoint {barrier['timestamp']} at "
-            f"{facts.moment(barrier['time_ns'])}: until its alignment ends, {sender} sends nothing on it."
-        )
-        return [Cause(text, ("5.27", "12.11"), place_of(barrier), channel=channel.channel)]
+    blocked = blocked_sender(facts, channel)
+    if blocked is not None:
+        text, rules, row = blocked
+        return [Cause(text, rules, place_of(row), channel=channel.channel)]
     if channel.local:
         text = f"{sender} and {receiver} are in one task manager: {receiver} reads the queue of {sender}, and has not read on."
         return [Cause(text, ("6.17",), channel=channel.channel)]
+    if not is_requested(facts, channel):
+        text = f"{receiver} has not requested this channel so far, so {sender} sends nothing on it."
+        return [Cause(text, ("12.92",), channel=channel.channel)]
     last = facts.rows("credits", channel.source_task).equal(channel=channel.channel).last()
     place = None if last is None else place_of(last)
     if flow.credits:

@@ -16,6 +16,7 @@ from flowsim.quantities import count_text
 from flowsim.trace.sentence import record_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
+from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.task_state import Doing, TaskState
 
@@ -81,7 +82,7 @@ def entry_text(facts: RunFacts, task: int, entry: Entry) -> str:
         text += f", timed out at {facts.moment(entry.timed_out['time_ns'])} without an outcome"
     later = _outcome(facts, task, entry)
     if later is None:
-        return f"{text}, no result in the recording"
+        return f"{text}, no result in the recording{before_end(facts, task)}"
     return f"{text}, {_OUTCOMES[AsyncAction(later['action'])]} at {facts.moment(later['time_ns'])}"
 
 

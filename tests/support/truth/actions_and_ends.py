@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 from flowsim.facts.kinds import (
     ActionPhase,
+    CheckpointAction,
     CheckpointStep,
     ElementKind,
     LifeEvent,
@@ -13,10 +15,14 @@ from flowsim.facts.kinds import (
     RestartAction,
     TimerAction,
 )
+from flowsim.quantities import duration_text
+from flowsim.units import NS_PER_MS
+from tests.support.truth.recorded_run import RecordedRun
+from tests.support.truth.task_states import ENDS_BEFORE, ends_before
 from tests.support.why_truth import Claim, Pattern
 
 COMPLETE = (
-    r"(?: The recording does not show that checkpoint \d+ is complete\."
+    r"(?: The recording does not show that checkpoint \d+ is complete" + ENDS_BEFORE + r"\."
     r"| It is notified at {at:M} that checkpoint {done:N} is complete\.)?"
 )
 
@@ -85,19 +91,40 @@ def ended_early(claim: Claim) -> bool:
     event = LifeEvent.FAILED if claim["verb"] == "failed" else LifeEvent.CANCELED
     ends = [row for row in run.until("lifecycle", task, now, operator=-1) if row.event == event]
     assert [row.time_ns for row in ends] == [claim.moment("m")]
+    failures = [row for row in run.restarts if row.action != RestartAction.RESTART and row.time_ns <= ends[0].time_ns]
     if claim["because"]:
         other = claim.task("because")
-        failures = [row for row in run.restarts if row.action != RestartAction.RESTART and row.task_id == other]
-        assert any(row.time_ns <= ends[0].time_ns for row in failures)
+        assert any(row.task_id == other for row in failures)
+    if claim["whole"]:
+        assert any(row.task_id < 0 for row in failures)
     following = [
         row
         for row in run.restarts
         if row.action == RestartAction.RESTART and row.task_id == task and row.attempt == run.attempt(task, now) + 1
     ]
-    if claim["none"]:
-        return not following
-    assert (following[0].attempt, following[0].time_ns) == (claim.number("attempt"), claim.moment("restart"))
-    return following[0].checkpoint == (claim.number("c") if claim["c"] else -1)
+    if claim["restart"]:
+        assert (following[0].attempt, following[0].time_ns) == (claim.number("attempt"), claim.moment("restart"))
+        return following[0].checkpoint == (claim.number("c") if claim["c"] else -1)
+    assert not following
+    if claim["due"]:
+        return any(
+            row.action == RestartAction.FAILURE
+            and row.time_ns + row.delay_ms * NS_PER_MS == claim.moment("due") > run.last_ns
+            and duration_text(row.delay_ms * NS_PER_MS) == claim["later"]
+            for row in failures
+        )
+    if claim["final"]:
+        return any(row.action == RestartAction.GIVE_UP for row in failures)
+    wanted = {"with the run, whose time was up": "stopped", "with the job, which was canceled": "canceled"}
+    status = run.recording.manifest.status.value
+    return status == wanted[claim["why"]] if claim["why"] else status not in wanted.values()
+
+
+def failure_line(claim: Claim) -> bool:
+    """A failure of that number ended attempts, and its recorded cause is in the line."""
+    number = claim.number("f")
+    causes = [one.cause for one in claim.run.recording.manifest.failures if one.failure == number]
+    return any(row.failure == number for row in claim.run.restarts) and causes[0][:60] in claim["cause"]
 
 
 def not_processed_end(claim: Claim) -> bool:
@@ -147,8 +174,43 @@ def needs_checkpoint(claim: Claim) -> bool:
         assert (taken[0].time_ns <= now) is (claim["verb"] == "took")
     if claim["done"]:
         assert any(row.checkpoint == claim.number("done") and row.time_ns == claim.moment("at") for row in complete)
+    if not claim["done"]:
+        assert ends_before(claim, None if "no such" in claim.found[0] else task)
     # Without a later notification it does not finish; one at the same time as the moment may have come just before.
     return not finished or (bool(complete) and complete[0].time_ns <= finished[0].time_ns)
+
+
+def in_progress(claim: Claim) -> bool:
+    """Rule 12.3: so many tasks have not acknowledged the checkpoint, which ends as the sentence predicts."""
+    run, number = claim.run, claim.number("c")
+    of = [row for row in run.checkpoints if row.checkpoint == number]
+    triggered = [row for row in of if row.action == CheckpointAction.TRIGGERED]
+    assert triggered[0].time_ns == claim.moment("m") <= claim.now
+    done = {row.task for row in acknowledged(run, number) if row.time_ns <= claim.now}
+    assert (triggered[0].tasks - len(done), triggered[0].tasks) == (claim.number("n"), claim.number("all"))
+    ends = {CheckpointAction.COMPLETED: "complete", CheckpointAction.ABORTED: "aborted"}
+    found = [(ends[row.action], row.time_ns) for row in of if row.action in ends]
+    assert all(at > claim.now for _, at in found)
+    return found == ([(claim["end"], claim.moment("at"))] if claim["end"] else [])
+
+
+def acknowledged(run: RecordedRun, checkpoint: int) -> list[SimpleNamespace]:
+    return [
+        SimpleNamespace(task=row.task_id, time_ns=row.time_ns)
+        for row in run.checkpoints
+        if row.checkpoint == checkpoint and row.action == CheckpointAction.ACKNOWLEDGED
+    ]
+
+
+def task_of_checkpoint(claim: Claim) -> bool:
+    run, task, now = claim.run, claim.task(), claim.now
+    number = int(claim.before[-1].split("Checkpoint ")[1].split(" ")[0])
+    taken = run.until("checkpoint_steps", task, now, checkpoint=number, step=CheckpointStep.SYNC_START)
+    assert [row.time_ns for row in taken] == ([claim.moment("taken")] if claim["taken"] else [])
+    later = [row.time_ns for row in acknowledged(run, number) if row.task == task and row.time_ns > now]
+    if claim["at"]:
+        return later == [claim.moment("at")]
+    return not later and ends_before(claim, task)
 
 
 def acknowledgements(claim: Claim) -> bool:
@@ -209,11 +271,15 @@ ACTIONS: Sequence[Pattern] = (
 LIFE: Sequence[Pattern] = (
     Pattern(
         "ended early",
-        r"{t:T} (?P<verb>was canceled|failed) at {m:M}(?:, because (?:{because:T} failed|the job failed as a whole))?"
+        r"{t:T} (?P<verb>was canceled|failed) at {m:M}(?:, because (?:{because:T} failed|(?P<whole>the job failed as a whole)))?"
         r"(?:\. Attempt {attempt:N} starts (?:without state|from checkpoint {c:N}) at {restart:M}(?:, after a delay of {d:D})?\."
-        r"|(?P<none>, and the recording shows no restart of it: what was open then is lost\.))",
+        r"|\. Attempt {next:N} is due at {due:M}, after a delay of {later:D}; the recording ends before it starts\."
+        r"|(?P<final>, and no restart followed: the job failed\. What was open then is lost\.)"
+        r"|(?: (?P<why>with the run, whose time was up|with the job, which was canceled)"
+        r"|, and the recording shows no restart of it): what was open then is lost\.)",
         ended_early,
     ),
+    Pattern("cause of a failure", r"failure {f:N}: (?P<cause>.+)", failure_line),
     Pattern(
         "consumers of the end",
         r"{t:T} ends only when its consumers have processed EndOfData: {n:N} channels? of {all:N} (?:has|have) "
@@ -224,9 +290,21 @@ LIFE: Sequence[Pattern] = (
     Pattern(
         "final checkpoint",
         r"{t:T} ends only when the first checkpoint that it takes after the end of its data, or a later one, is complete\."
-        r"(?: The recording shows no such checkpoint\.| It (?P<verb>took|takes) checkpoint {taken:N} at {m:M}\.)?"
-        + COMPLETE,
+        r"(?: The recording shows no such checkpoint(?: before the attempt of {none_t:T} ends at {none_at:M})?\."
+        r"| It (?P<verb>took|takes) checkpoint {taken:N} at {m:M}\.)?" + COMPLETE,
         needs_checkpoint,
+    ),
+    Pattern(
+        "checkpoint in progress",
+        r"Checkpoint {c:N} is in progress since {m:M}: {n:N} of {all:N} tasks? (?:has|have) not acknowledged it so far\. "
+        r"(?:It is (?P<end>complete|aborted) at {at:M}|The recording does not show how it ends)\.",
+        in_progress,
+    ),
+    Pattern(
+        "task of a checkpoint",
+        r"{t:T}: (?:no snapshot so far|snapshot taken at {taken:M}), (?:acknowledges it at {at:M}|no acknowledgement in the "
+        r"recording" + ENDS_BEFORE + r")",
+        task_of_checkpoint,
     ),
     Pattern(
         "acknowledgements",

@@ -13,13 +13,14 @@ from flowsim.facts.kinds import (
     WaitKind,
 )
 from tests.support.truth.recorded_run import RecordedRun, Row
+from tests.support.truth.task_states import ENDS_BEFORE, ends_before
 from tests.support.why_truth import Claim, Pattern
 
 ENTRY = (
     r"element {e:N}: (?:(?P<mark>watermark .+, which no element behind it passes)"
     r"|(?:a )?record.*?, (?:(?P<how>failed at|complete since) {done:M}|(?P<asked>not asked yet)|called at {called:M}"
     r"(?: \(call {call:N}\))?(?:, to be called again since {retry:M})?(?:, timed out at {late:M} without an outcome)?"
-    r", (?:no result in the recording|(?P<outcome>result|error|timeout) at {until:M})))"
+    r", (?:no result in the recording" + ENDS_BEFORE + r"|(?P<outcome>result|error|timeout) at {until:M})))"
 )
 
 
@@ -110,7 +111,7 @@ def entry_is_so(run: RecordedRun, task: int, operator: int, claim: Claim) -> boo
     assert [row.time_ns for row in timeouts] == ([claim.moment("late")] if claim["late"] else [])
     outcomes = [row for row in later if row.action in (*ended, AsyncAction.TIMEOUT)]
     if not outcomes:
-        return claim["until"] is None
+        return claim["until"] is None and ends_before(claim, task)
     names = {AsyncAction.COMPLETE: "result", AsyncAction.FAIL: "error", AsyncAction.TIMEOUT: "timeout"}
     return (claim["outcome"], claim.moment("until")) == (names[AsyncAction(outcomes[0].action)], outcomes[0].time_ns)
 

@@ -75,6 +75,20 @@ def job_failed(claim: Claim) -> bool:
     )
 
 
+def job_ended(claim: Claim) -> bool:
+    """A task was canceled at the end of the run, which no failure ended."""
+    wanted = "canceled" if "canceled" in claim["what"] else "stopped"
+    ends = [
+        row
+        for task in claim.run.tasks
+        for rows in claim.run.attempts("lifecycle", task)
+        for row in rows
+        if row.event == LifeEvent.CANCELED
+    ]
+    assert claim["m"] is None or max(row.time_ns for row in ends) == claim.moment("m")
+    return bool(ends) and claim.run.recording.manifest.status.value == wanted
+
+
 def plain_state(claim: Claim) -> bool:
     return is_state(claim.run, claim.task(), claim.now, claim["doing"])
 
@@ -148,6 +162,12 @@ NO_RESULTS: Sequence[Pattern] = (
         "failed job",
         r"The job failed(?: in .+?)?: .+\. What was open then is lost: failed tasks finish nothing\.",
         job_failed,
+    ),
+    Pattern(
+        "ended job",
+        r"(?P<what>The job was canceled|The time of the run was up)(?: at {m:M})?, before the end of its data: its tasks "
+        r"finished nothing that was open then\.",
+        job_ended,
     ),
     Pattern("state", rf"{{t:T}} (?P<doing>{DOING})\.", plain_state),
     Pattern("queue", rf"(?P<op>.+) has {{n:N}} elements? in its queue: {ENTRY}\.", in_queue),

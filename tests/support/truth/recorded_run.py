@@ -117,6 +117,29 @@ class RecordedRun:
     def received_by(self, task: int) -> list[Row]:
         return [channel for channel in self.channels.values() if channel.target_task == task]
 
+    @cached_property
+    def last_ns(self) -> int:
+        """The time of the last fact of a task."""
+        tables = ("actions", "lifecycle", "received", "sent")
+        rows = (row for table in tables for task in self.tasks for of in self.attempts(table, task) for row in of[-1:])
+        return max((row.time_ns for row in rows), default=START_NS)
+
+    def of_reader(self, table: str, channel: Row, now: int, **values: int) -> list[Row]:
+        """The sender's rows about a channel, of what the attempt of the receiver at a time reads.
+
+        Each attempt of a receiver connects anew to a partition of a blocking exchange, which the sender wrote once.
+        """
+        rows = self.until(table, channel.source_task, now, channel=channel.channel, **values)
+        attempt = self.attempt(channel.target_task, now)
+        if not attempt or self.edges[channel.edge].exchange != "BLOCKING":
+            return rows
+        started = [
+            row.time_ns
+            for row in self.restarts
+            if row.action == RestartAction.RESTART and (row.task_id, row.attempt) == (channel.target_task, attempt)
+        ]
+        return [row for row in rows if row.time_ns >= started[0]]
+
     # What the rules say about them.
 
     def frames(self, task: int, now: int) -> list[Row]:
@@ -159,14 +182,10 @@ class RecordedRun:
         """The credits of a sender: those it got, without those that its data used (rule 6.11)."""
         got = sum(
             row.credits
-            for row in self.until("credits", channel.source_task, now, channel=channel.channel)
+            for row in self.of_reader("credits", channel, now)
             if row.kind in (CreditKind.INITIAL_GOT, CreditKind.GOT)
         )
-        return int(got) - len(
-            self.until(
-                "buffers", channel.source_task, now, channel=channel.channel, side=BufferSide.SENT, kind=BufferKind.DATA
-            )
-        )
+        return int(got) - len(self.of_reader("buffers", channel, now, side=BufferSide.SENT, kind=BufferKind.DATA))
 
     def held(self, channel: Row, now: int) -> int:
         """The data buffers that have arrived and are not recycled; a local channel copies none (rule 6.17)."""
@@ -180,7 +199,7 @@ class RecordedRun:
     def on_the_wire(self, channel: Row, now: int) -> int:
         if channel.local:
             return 0
-        sent = self.until("buffers", channel.source_task, now, channel=channel.channel, side=BufferSide.SENT)
+        sent = self.of_reader("buffers", channel, now, side=BufferSide.SENT)
         arrived = self.until("buffers", channel.target_task, now, channel=channel.channel, side=BufferSide.RECEIVED)
         return len(sent) - len(arrived)
 

@@ -11,7 +11,7 @@ from flowsim.facts.kinds import (
 )
 from flowsim.trace.time import event_time
 from tests.support.truth.recorded_run import RecordedRun, Row
-from tests.support.truth.task_states import no_more_input
+from tests.support.truth.task_states import ENDS_BEFORE, ends_before, no_more_input
 from tests.support.why_truth import Claim, Pattern
 
 ATTEMPT = r"(?: in attempt (?P<attempt>\d+) \(of 0 to (?P<last>\d+)\))?"
@@ -101,7 +101,7 @@ def limit(claim: Claim) -> bool:
         for row in run.after("alignment", task, claim.now)
         if row.split == -1 and not row.paused
     ]
-    return claim["next"] is None or claim.moment("next") in resumed
+    return ends_before(claim) if claim["next"] is None else claim.moment("next") in resumed
 
 
 def group_line(claim: Claim) -> bool:
@@ -121,10 +121,10 @@ ALIGNMENT: Sequence[Pattern] = (
         r".+?(?:\. {t:T} had this "
         r"watermark since {m:M})?\. While a source waits for its group, its idle timeout does not run; (?:the "
         r"recording does not show "
-        r"that it continues|it continues at {next:M})\.",
+        r"that it continues" + ENDS_BEFORE + r"|it continues at {next:M})\.",
         limit,
     ),
-    Pattern("source of a group", r"{t:T}: (?P<mark>.*)", group_line),
+    Pattern("source of a group", r"{t:T}: (?P<mark>(?:no watermark|watermark .+))", group_line),
 )
 
 SOURCES: Sequence[Pattern] = (

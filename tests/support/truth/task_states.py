@@ -34,6 +34,22 @@ TEXTS = {
 DOING = "|".join(text.replace("(", r"\(").replace(")", r"\)") for text in TEXTS)
 
 
+ENDS_BEFORE = r"(?P<before> before the attempt of {ends:T} ends at {ends_at:M})?"
+
+
+def ends_before(claim: Claim, task: int | None = None) -> bool:
+    """The attempt that a sentence says to end is ended by a failure at that time; if it says nothing, it is not."""
+    early = (LifeEvent.CANCELED, LifeEvent.FAILED)
+    if claim["before"] is None:
+        of = [row.event for row in claim.run.all("lifecycle", task, claim.now)] if task is not None else []
+        return not set(early) & set(of)
+    of_task = claim.task("ends")
+    rows = claim.run.all("lifecycle", of_task, claim.now)
+    return task in (None, of_task) and any(
+        row.event in early and row.time_ns == claim.moment("ends_at") for row in rows
+    )
+
+
 def no_more_input(run: RecordedRun, task: int, now: int) -> bool:
     """Nothing is read any more in this attempt; a source emits no record, but its timers and calls may."""
     inside = ("records_in", "async_wait", "keyed")

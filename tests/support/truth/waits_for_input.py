@@ -10,9 +10,9 @@ from flowsim.facts.kinds import (
     ElementKind,
     LifeEvent,
 )
-from tests.support.truth.blocked_channels import BARRIERS, is_blocked
+from tests.support.truth.blocked_channels import BARRIERS, SENT_EVENT, behind_event, is_blocked, not_requested
 from tests.support.truth.recorded_run import Row
-from tests.support.truth.task_states import DOING, is_state
+from tests.support.truth.task_states import DOING, ENDS_BEFORE, ends_before, is_state
 from tests.support.why_truth import Claim, Pattern
 
 
@@ -75,6 +75,14 @@ def unread_behind_barrier(claim: Claim) -> bool:
     return any(is_blocked(claim.run, channel, claim.number("c"), claim.now) for channel in unread(claim))
 
 
+def unread_behind_event(claim: Claim) -> bool:
+    return behind_event(claim, unread(claim))
+
+
+def unread_not_requested(claim: Claim) -> bool:
+    return not_requested(claim.run, unread(claim), claim.now)
+
+
 def waits_for_credit(claim: Claim) -> bool:
     return any(claim.run.credits(channel, claim.now) == 0 for channel in unread(claim))
 
@@ -93,6 +101,7 @@ def unflushed(claim: Claim) -> bool:
         )
         predicted = claim.moment("m") if claim["m"] else None
         if (later[0].time_ns if later else None) == predicted:
+            assert predicted is not None or ends_before(claim, channel.source_task)
             return run.on_the_wire(channel, claim.now) == 0 == run.held(channel, claim.now)
     return False
 
@@ -175,14 +184,18 @@ INPUTS: Sequence[Pattern] = (
     arrival(
         "not selected", r"(?P<where>.+), but the operator does not select this input at the moment\.", not_selected
     ),
-    arrival("receiver works", rf"(?P<where>in buffers .+), and {{x:T}} (?P<doing>{DOING})\.", state_of_receiver),
+    arrival("receiver works", rf"(?P<where>(?:in|on|for) .+), and {{x:T}} (?P<doing>{DOING})\.", state_of_receiver),
+    arrival("behind an event", rf"(?P<where>in the sender's queue)\. {SENT_EVENT}", unread_behind_event),
+    arrival("not requested", r"(?P<where>.+): {x:T} has not requested this channel so far\.", unread_not_requested),
     arrival("on the wire", r"(?P<where>.*on the wire.*) to {x:T}\.", arriving),
     arrival("for a credit", r"(?P<where>.+) for a credit of {x:T}\.", waits_for_credit),
     arrival(
         "unflushed",
         r"in a buffer that is neither full nor flushed, so {x:T} cannot read it: a flush comes with the buffer "
         r"timeout \(.+\), with an "
-        r"event, or at the end of the data\.(?: The buffer is sent at {m:M}\.)?",
+        r"event, or at the end of the data\.(?: The buffer is sent at {m:M}\.| The buffer is not sent"
+        + ENDS_BEFORE
+        + r"\.)?",
         unflushed,
     ),
     arrival("not read on", r"(?P<where>.+?)(?::|, and) {x:T} has not read on\.", wire_or_state),

@@ -9,9 +9,10 @@ from flowsim.facts.kinds import (
     ActionPhase,
     BufferKind,
     BufferSide,
+    CreditKind,
     WaitKind,
 )
-from tests.support.truth.blocked_channels import is_blocked
+from tests.support.truth.blocked_channels import SENT_EVENT, behind_event, is_blocked, not_requested, sends_nothing
 from tests.support.truth.recorded_run import Row
 from tests.support.why_truth import Claim, Pattern
 
@@ -96,9 +97,22 @@ def no_credit(claim: Claim) -> bool:
 
 
 def some_credit(claim: Claim) -> bool:
-    return any(
-        claim.run.credits(channel, claim.now) == claim.number("n") for channel in channels_between(claim, "s", "r")
-    )
+    """The channel is not blocked: the next data leave without a request to resume it (rule 5.27)."""
+    run, now = claim.run, claim.now
+    for channel in channels_between(claim, "s", "r"):
+        if run.credits(channel, now) == claim.number("n") > 0:
+            resumed = run.after("credits", channel.source_task, now, channel=channel.channel, kind=CreditKind.RESUMED)
+            if not resumed or not sends_nothing(run, channel, now):
+                return True
+    return False
+
+
+def output_behind_event(claim: Claim) -> bool:
+    return behind_event(claim, channels_between(claim, "a", "r"))
+
+
+def output_not_requested(claim: Claim) -> bool:
+    return not_requested(claim.run, channels_between(claim, "s", "r"), claim.now)
 
 
 def is_local(claim: Claim) -> bool:
@@ -116,7 +130,8 @@ def flow_line(claim: Claim) -> bool:
     if claim["local"]:
         return bool(channel.local) and run.unread(channel, now) == claim.number("n")
     ours = run.until("buffers", channel.source_task, now, channel=channel.channel, kind=BufferKind.DATA)
-    gone = sum(row.side in (BufferSide.SENT, BufferSide.SKIPPED) and row.whole == 1 for row in ours)
+    read = run.of_reader("buffers", channel, now, kind=BufferKind.DATA)
+    gone = sum(row.side in (BufferSide.SENT, BufferSide.SKIPPED) and row.whole == 1 for row in read)
     queued = sum(row.side == BufferSide.QUEUED for row in ours) - gone
     found = [
         queued == claim.number("q"),
@@ -164,6 +179,12 @@ OUTPUTS: Sequence[Pattern] = (
         no_credit,
     ),
     Pattern("credits", r"{s:T} has {n:N} credits? of {r:T}, so it can send its buffers\.", some_credit),
+    Pattern("output behind an event", SENT_EVENT, output_behind_event),
+    Pattern(
+        "output not requested",
+        r"{r:T} has not requested this channel so far, so {s:T} sends nothing on it\.",
+        output_not_requested,
+    ),
     Pattern(
         "local", r"{s:T} and {r:T} are in one task manager: .+ reads the queue of .+, and has not read on\.", is_local
     ),

@@ -40,7 +40,7 @@ def early_end_causes(facts: RunFacts, task: int) -> list[Cause]:
         return [Cause(text, ("12.123",), place_of(end), lines)]
     if failure is not None and failure.action == RestartAction.FAILURE:
         due = facts.moment(failure.time_ns + failure.delay_ms * NS_PER_MS)
-        text += f". Attempt {attempt + 1} is due at {due}{_delay(failure)}; the recording ends before it starts."
+        text += f". Attempt {attempt + 1} is due at {due}{_delay(failure)}; the run ends before it starts."
         return [Cause(text, ("12.123",), place_of(end), lines)]
     if failure is not None:
         text += ", and no restart followed: the job failed. What was open then is lost."

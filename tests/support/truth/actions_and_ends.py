@@ -273,7 +273,7 @@ LIFE: Sequence[Pattern] = (
         "ended early",
         r"{t:T} (?P<verb>was canceled|failed) at {m:M}(?:, because (?:{because:T} failed|(?P<whole>the job failed as a whole)))?"
         r"(?:\. Attempt {attempt:N} starts (?:without state|from checkpoint {c:N}) at {restart:M}(?:, after a delay of {d:D})?\."
-        r"|\. Attempt {next:N} is due at {due:M}, after a delay of {later:D}; the recording ends before it starts\."
+        r"|\. Attempt {next:N} is due at {due:M}, after a delay of {later:D}; the run ends before it starts\."
         r"|(?P<final>, and no restart followed: the job failed\. What was open then is lost\.)"
         r"|(?: (?P<why>with the run, whose time was up|with the job, which was canceled)"
         r"|, and the recording shows no restart of it): what was open then is lost\.)",

@@ -44,7 +44,7 @@ def test_restart_that_is_due_after_the_recording_is_not_a_loss(ask: Ask, at_ms: 
     (cause,) = answer.causes
     assert cause.text.startswith("Sink: out (1/1) was canceled at 253.")
     assert cause.text.endswith(
-        ", because divided (1/1) failed. Attempt 1 is due at 2.253001000 s, after a delay of 2 s; the recording ends before it "
+        ", because divided (1/1) failed. Attempt 1 is due at 2.253001000 s, after a delay of 2 s; the run ends before it "
         "starts."
     )
     assert cause.details == (REASON,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import (
@@ -9,7 +10,7 @@ from flowsim.facts.kinds import (
     LifeEvent,
     RestartAction,
 )
-from flowsim.trace.time import event_time
+from flowsim.trace.time import event_time, span_text
 from tests.support.truth.recorded_run import RecordedRun, Row
 from tests.support.truth.task_states import ENDS_BEFORE, ends_before, no_more_input
 from tests.support.why_truth import Claim, Pattern
@@ -90,18 +91,31 @@ def paused(claim: Claim) -> bool:
 
 
 def limit(claim: Claim) -> bool:
-    """When the source continues; the task that is named had the watermark."""
+    """The limit of the pause is that watermark and the drift of the group; when the paused source continues."""
     run = claim.run
+    for task in run.tasks:
+        rows = [row for row in run.until("alignment", task, claim.now) if row.split == -1]
+        if not rows or not rows[-1].paused:
+            continue
+        params = next(
+            one.params for one in run.operators if one.vertex == int(run.tasks[task][1]) and one.operator == 0
+        )
+        drift_ms = int(re.findall(r'"max_drift_ms": (\d+)', params)[0])
+        if (claim["mark"], claim["drift"]) != (event_time(rows[-1].limit - drift_ms), span_text(drift_ms)):
+            continue
+        later = [row for row in run.after("alignment", task, claim.now) if row.split == -1 and not row.paused]
+        if claim["next"] is None:
+            found = not later and ends_before(claim, task)
+        else:
+            found = bool(later) and later[0].time_ns == claim.moment("next")
+        if found:
+            break
+    else:
+        return False
     if claim["t"]:
         marks = run.until("generated_watermark", claim.task(), claim.now, kind=ElementKind.WATERMARK)
         assert any(row.time_ns == claim.moment("m") and event_time(row.timestamp) == claim["mark"] for row in marks)
-    resumed = [
-        row.time_ns
-        for task in run.tasks
-        for row in run.after("alignment", task, claim.now)
-        if row.split == -1 and not row.paused
-    ]
-    return ends_before(claim) if claim["next"] is None else claim.moment("next") in resumed
+    return True
 
 
 def group_line(claim: Claim) -> bool:
@@ -117,8 +131,8 @@ ALIGNMENT: Sequence[Pattern] = (
     ),
     Pattern(
         "limit of a group",
-        r"The limit is the lowest watermark reported in group '.+', (?P<mark>.+?), plus the allowed drift of "
-        r".+?(?:\. {t:T} had this "
+        r"That limit was the lowest watermark reported in group '.+', (?P<mark>.+?), plus the allowed drift of "
+        r"(?P<drift>.+?)(?:\. {t:T} had this "
         r"watermark since {m:M})?\. While a source waits for its group, its idle timeout does not run; (?:the "
         r"recording does not show "
         r"that it continues" + ENDS_BEFORE + r"|it continues at {next:M})\.",

@@ -126,7 +126,7 @@ def _announced(facts: RunFacts, channel: Channel) -> int:
 def is_requested(facts: RunFacts, channel: Channel) -> bool:
     """Whether the sender of a remote channel has got the request for its partition, with the first credits (rule 12.92)."""
     rows = facts.rows("credits", channel.source_task).equal(channel=channel.channel, kind=CreditKind.INITIAL_GOT)
-    return channel.local or not facts.has("credits") or len(_since_request(facts, channel, rows)) > 0
+    return bool(channel.local) or not facts.has("credits") or len(_since_request(facts, channel, rows)) > 0
 
 
 def flow_text(facts: RunFacts, flow: ChannelFlow, of_sender: bool) -> str:

@@ -47,8 +47,8 @@ def _installed_wheel(site_packages: Path) -> Path | None:
     (folder, *_) = (*site_packages.glob(f"{DISTRIBUTION.replace('-', '_')}-*.dist-info"), site_packages)
     try:
         url = json.loads((folder / "direct_url.json").read_text(encoding="utf-8"))["url"]
-        found = Path(unquote(urlsplit(url).path))
-        return found if url.startswith("file:") and found.suffix == ".whl" and found.is_file() else None
+        wheel = Path(unquote(urlsplit(url).path))
+        return wheel if url.startswith("file:") and wheel.suffix == ".whl" and wheel.is_file() else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

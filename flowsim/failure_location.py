@@ -31,9 +31,9 @@ class FailureLocation:
 
 def location_of(error: BaseException) -> FailureLocation:
     """Returns what was noted on the exception so far."""
-    found = error.__dict__.get(_ATTRIBUTE)
-    if isinstance(found, FailureLocation):
-        return found
+    noted = error.__dict__.get(_ATTRIBUTE)
+    if isinstance(noted, FailureLocation):
+        return noted
     created = FailureLocation()
     # The exception's own __setattr__ may refuse, as that of a frozen dataclass does.
     error.__dict__[_ATTRIBUTE] = created

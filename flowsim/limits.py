@@ -90,13 +90,13 @@ def limits_of(settings: Iterable[str]) -> Limits:
         if name not in names:
             instead = _INSTEAD.get(name) or did_you_mean(name, names)
             raise BadInput(f"--limit {text!r:.80}: there is no limit {name!r:.60}{instead}")
-        found = _VALUE.fullmatch(value)
-        if name == "virtual_time" and found is None:
+        match = _VALUE.fullmatch(value)
+        if name == "virtual_time" and match is None:
             changed[name] = _milliseconds(text, value)
             continue
-        if not equals or found is None:
+        if not equals or match is None:
             raise BadInput(f"--limit {text!r:.80}: expected NAME=VALUE, such as {name}={getattr(DEFAULT_LIMITS, name)}")
-        changed[name] = int(found[1]) * _UNITS[found[2]]
+        changed[name] = int(match[1]) * _UNITS[match[2]]
     return replace(DEFAULT_LIMITS, **changed)
 
 

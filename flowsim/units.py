@@ -55,10 +55,10 @@ def duration_ns(text: str) -> int:
     >>> duration_ns("30 min")
     1800000000000
     """
-    found = _DURATION.fullmatch(text.strip())
-    if found is None or found.group(2) not in _UNITS_NS:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or match.group(2) not in _UNITS_NS:
         raise ValueError(f"expected a duration such as '100 ms' (units: {', '.join(_UNITS_NS)}), got {text[:40]!r}")
-    return int(found.group(1)) * _UNITS_NS[found.group(2)]
+    return int(match.group(1)) * _UNITS_NS[match.group(2)]
 
 
 def duration_ms(text: str) -> int:

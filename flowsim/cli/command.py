@@ -139,11 +139,11 @@ def our_bug(error: InvariantViolation) -> str:
 
 def error_data(error: BaseException) -> dict[str, object]:
     """Returns an error as JSON values."""
-    found: dict[str, object] = {"kind": type(error).__name__, "message": str(error)}
+    document: dict[str, object] = {"kind": type(error).__name__, "message": str(error)}
     if isinstance(error, ScenarioError) and error.position is not None:
         where = error.position
-        found |= {"file": where.file, "line": where.line, "column": where.column}
-    return found
+        document |= {"file": where.file, "line": where.line, "column": where.column}
+    return document
 
 
 def _stopped(as_json: bool, code: ExitCode, message: str, error: BaseException | None = None) -> typer.Exit:

@@ -80,5 +80,5 @@ def printable_output() -> Iterator[None]:
 
 def raw(stream: Any) -> TextIO:
     """The stream below a PrintableStream, for a console that writes colours."""
-    found: TextIO = stream.stream if isinstance(stream, PrintableStream) else stream
-    return found
+    below: TextIO = stream.stream if isinstance(stream, PrintableStream) else stream
+    return below

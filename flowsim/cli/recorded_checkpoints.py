@@ -254,17 +254,17 @@ def _failure_row(one: RecordedFailure, names: Names, start_ns: int) -> Sequence[
 def subtasks_answer(recording: Recording, checkpoint: int) -> Answer:
     """Returns the measurements of the subtasks of one checkpoint, and their minimum, average and maximum per vertex."""
     history, names, start_ns = checkpoint_history(recording), Names(recording), start_of(recording)
-    found = history.checkpoints.get(checkpoint)
-    if found is None:
+    recorded = history.checkpoints.get(checkpoint)
+    if recorded is None:
         known = list(history.checkpoints)
         has = f"{known[0]} to {known[-1]}" if known else "no checkpoints"
         raise BadInput(f"--checkpoint {checkpoint}: no such checkpoint; the recording has {has}")
     vertices: dict[int, list[dict[str, Any]]] = {}
     subtasks = subtasks_of(recording, checkpoint)
     for one in subtasks:
-        vertices.setdefault(names.vertex_of(one.task), []).append(_subtask_data(one, found, names, start_ns))
+        vertices.setdefault(names.vertex_of(one.task), []).append(_subtask_data(one, recorded, names, start_ns))
     document = {
-        **_checkpoint_data(found, names, start_ns),
+        **_checkpoint_data(recorded, names, start_ns),
         "vertices": [
             {"vertex": names.vertex(vertex), **_summary(of_vertex), "subtasks": of_vertex}
             for vertex, of_vertex in vertices.items()
@@ -273,16 +273,17 @@ def subtasks_answer(recording: Recording, checkpoint: int) -> Answer:
     }
 
     def show(console: Console) -> None:
-        ended = "" if found.ended_ns is None else f" at {moment_text(found.ended_ns - start_ns)}"
-        why = f": {found.reason.name}" if found.status == "failed" else ""
-        by = f", declined by {names.short_task(found.declined_by)}" if found.declined_by >= 0 else ""
+        ended = "" if recorded.ended_ns is None else f" at {moment_text(recorded.ended_ns - start_ns)}"
+        why = f": {recorded.reason.name}" if recorded.status == "failed" else ""
+        by = f", declined by {names.short_task(recorded.declined_by)}" if recorded.declined_by >= 0 else ""
         show_text(
             console,
-            f"{SNAPSHOT_KINDS[found.kind.name]} {checkpoint}: triggered at {moment_text(found.triggered_ns - start_ns)}, "
-            f"{found.status}{ended}{why}{by}; {found.acknowledged} of {count_text(found.tasks, 'subtask')} acknowledged it",
+            f"{SNAPSHOT_KINDS[recorded.kind.name]} {checkpoint}: triggered at {moment_text(recorded.triggered_ns - start_ns)}, "
+            f"{recorded.status}{ended}{why}{by}; "
+            f"{recorded.acknowledged} of {count_text(recorded.tasks, 'subtask')} acknowledged it",
         )
-        show_text(console, f"barriers: {barriers_of(found, names).value}")
-        for line in alignment_lines([found], names):
+        show_text(console, f"barriers: {barriers_of(recorded, names).value}")
+        for line in alignment_lines([recorded], names):
             show_text(console, line)
         rows = [row for of_vertex in vertices.values() for row in _vertex_rows(of_vertex)]
         if rows:
@@ -308,13 +309,13 @@ def _subtask_data(
 
 def _summary(of_vertex: Sequence[dict[str, Any]]) -> dict[str, dict[str, int | None]]:
     """The averages are rounded down, as in Flink."""
-    found: dict[str, dict[str, int | None]] = {"minimum": {}, "average": {}, "maximum": {}}
+    summary: dict[str, dict[str, int | None]] = {"minimum": {}, "average": {}, "maximum": {}}
     for name, _ in _MEASUREMENTS:
         known = [one[name] for one in of_vertex if one[name] is not None]
-        found["minimum"][name] = min(known, default=None)
-        found["average"][name] = sum(known) // len(known) if known else None
-        found["maximum"][name] = max(known, default=None)
-    return found
+        summary["minimum"][name] = min(known, default=None)
+        summary["average"][name] = sum(known) // len(known) if known else None
+        summary["maximum"][name] = max(known, default=None)
+    return summary
 
 
 def _vertex_rows(of_vertex: Sequence[dict[str, Any]]) -> Iterable[Sequence[str]]:

@@ -44,8 +44,8 @@ class ShippedScenario:
     @property
     def summary(self) -> str:
         """The first sentence of the scenario's comment."""
-        found = _SENTENCE.match(self.comment[0])
-        return self.comment[0] if found is None else found[0]
+        sentence = _SENTENCE.match(self.comment[0])
+        return self.comment[0] if sentence is None else sentence[0]
 
     def files(self) -> dict[str, Path | None]:
         """Returns the files that the scenario needs, by relative name.
@@ -56,13 +56,13 @@ class ShippedScenario:
         names = model.file_names()
         if model.recompute is not None:
             names.append(model.recompute.pyspark.partition(":")[0])
-        found: dict[str, Path | None] = {}
+        path_of: dict[str, Path | None] = {}
         for name in names:
             matching = sorted(glob.glob(name, root_dir=self.path.parent)) if glob.has_magic(name) else [name]
             for each in matching or [name]:
                 path = self.path.parent / each
-                found[each] = path if path.is_file() else None
-        return found
+                path_of[each] = path if path.is_file() else None
+        return path_of
 
     def text_beside_schema(self) -> str:
         """Returns the scenario's text, changed for a folder that also contains the schema."""
@@ -79,10 +79,10 @@ def shipped_scenario(name: str) -> ShippedScenario:
     asked = name.removesuffix(".yaml")
     known = {each.name: each for each in shipped_scenarios()}
     numbered = {each.partition("_")[0]: scenario for each, scenario in known.items()}
-    found = known.get(asked) or numbered.get(asked)
-    if found is None:
+    shipped = known.get(asked) or numbered.get(asked)
+    if shipped is None:
         raise BadInput(f"there is no scenario {name!r}{did_you_mean(asked, known)}; flowsim scenarios lists them")
-    return found
+    return shipped
 
 
 def schema_text() -> str:

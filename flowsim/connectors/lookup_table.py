@@ -98,7 +98,7 @@ def read_latency_trace(path: str | Path | InputFile, column: str | None = None, 
 
 
 def _of_lines(file: InputFile, scale: int, unit: str) -> list[int]:
-    found: list[int] = []
+    latencies: list[int] = []
     try:
         with file.open_text() as lines:
             for number, line in enumerate(lines, 1):
@@ -108,28 +108,28 @@ def _of_lines(file: InputFile, scale: int, unit: str) -> list[int]:
                 ns = round(float(text) * scale) if _NUMBER.fullmatch(text) else -1
                 if not 0 <= ns <= MAX_LATENCY_NS:
                     raise _wrong(SourcePosition(str(file.path), number, line.index(text) + 1), unit, repr(text[:60]))
-                found.append(ns)
-                if len(found) > MAX_LATENCIES:
+                latencies.append(ns)
+                if len(latencies) > MAX_LATENCIES:
                     break
     except OSError as error:
         raise BadInput(f"{file.path}: cannot be read: {reason_of(error)}") from None
-    return found
+    return latencies
 
 
 def _of_column(file: InputFile, column: str, scale: int, unit: str) -> list[int]:
     from flowsim.connectors.files.csv_file import CsvFile
 
-    found: list[int] = []
+    latencies: list[int] = []
     for rows in CsvFile(file, columns_of({column: "double"}, f"trace of latencies {str(file.path)!r}")).blocks():
         for (value,) in rows:
             ns = round(value * scale) if isinstance(value, float) and 0 <= value * scale <= MAX_LATENCY_NS else -1
             if ns < 0:
                 got = "nothing" if value is None else str(value)
-                raise _wrong(position_of(file, ",", column, len(found)), unit, got)
-            found.append(ns)
-        if len(found) > MAX_LATENCIES:
+                raise _wrong(position_of(file, ",", column, len(latencies)), unit, got)
+            latencies.append(ns)
+        if len(latencies) > MAX_LATENCIES:
             break
-    return found
+    return latencies
 
 
 def _wrong(where: SourcePosition, unit: str, got: str) -> BadInput:

@@ -155,17 +155,17 @@ def explore(
     """
     if record is Level.OFF:
         raise BadInput("explore checks the recording of every run: use recording level elements or full, not off")
-    found = Exploration(expected_verdicts=compiled.expect.laws)
+    exploration = Exploration(expected_verdicts=compiled.expect.laws)
     for seed in seeds:
         step = explore_once(
             compiled, strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns, bounds=bounds
         )
-        found.add(step)
+        exploration.add(step)
         if on_step is not None:
-            on_step(step, found)
+            on_step(step, exploration)
         if step.is_violation and until_violation:
             break
-    return found
+    return exploration
 
 
 def explore_once(

@@ -39,14 +39,14 @@ class Token:
     @classmethod
     def parse(cls, text: str) -> Token:
         """Parses a token; raises BadInput."""
-        found = _FORM.fullmatch(text.strip())
-        if found is None:
+        match = _FORM.fullmatch(text.strip())
+        if match is None:
             raise BadInput(f"expected a token such as flowsim1/0123456789abcdef/random/7/1, got {text[:60]!r}")
-        budget, choices = found["budget"], found["choices"]
+        budget, choices = match["budget"], match["choices"]
         return cls(
-            found["digest"],
-            found["policy"],
-            int(found["seed"]),
+            match["digest"],
+            match["policy"],
+            int(match["seed"]),
             None if budget == "-" else int(budget),
             None if choices is None else _unpacked(choices),
         )

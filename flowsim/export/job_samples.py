@@ -75,13 +75,13 @@ def _events(recording: Recording) -> Iterator[CheckpointEvent | RestartEvent]:
 
 def _stored_bytes(recording: Recording) -> dict[int, tuple[int, int]]:
     """By checkpoint: bytes processed during alignments, and bytes of stored in-flight data."""
-    found: defaultdict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    bytes_of: defaultdict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for epoch in range(len(recording.epochs)):
         part = recording.part(CHECKPOINT_METRICS.name, epoch, ("checkpoint", "alignment_bytes", "persisted_bytes"))
         for checkpoint, processed, persisted in zip(*(column.to_pylist() for column in part.columns), strict=True):
-            before = found[checkpoint]
-            found[checkpoint] = before[0] + processed, before[1] + persisted
-    return found
+            before = bytes_of[checkpoint]
+            bytes_of[checkpoint] = before[0] + processed, before[1] + persisted
+    return bytes_of
 
 
 class _Gauges:

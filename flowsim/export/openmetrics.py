@@ -121,16 +121,18 @@ def _families(labels: _Labels, by_task: dict[tuple[int, int], list[Sample]]) -> 
 
 
 def _checkpoint_families(labels: _Labels, by_task: dict[tuple[int, int], list[Sample]]) -> Iterator[_Family]:
-    with_checkpoints = {each: found for each, found in by_task.items() if found[0].checkpoint_alignment_ns is not None}
+    with_checkpoints = {
+        each: of_task for each, of_task in by_task.items() if of_task[0].checkpoint_alignment_ns is not None
+    }
     if with_checkpoints:
         delays = [
-            _Series(labels.task(*each), {one.time_ns: str(one.checkpoint_start_delay_ns) for one in found})
-            for each, found in with_checkpoints.items()
+            _Series(labels.task(*each), {one.time_ns: str(one.checkpoint_start_delay_ns) for one in of_task})
+            for each, of_task in with_checkpoints.items()
         ]
         yield _Family(_TASK, "checkpointStartDelayNanos", delays)
     alignments = [
-        _Series(labels.task(*each), {one.time_ns: str(one.checkpoint_alignment_ns) for one in found})
-        for each, found in with_checkpoints.items()
+        _Series(labels.task(*each), {one.time_ns: str(one.checkpoint_alignment_ns) for one in of_task})
+        for each, of_task in with_checkpoints.items()
         if labels.has_input(each[0])
     ]
     if alignments:

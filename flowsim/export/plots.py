@@ -115,10 +115,10 @@ def plot_event_time(recording: Recording, task: str | None = None, *, relative: 
     names = Names(recording)
     wanted = None if task is None else frozenset(names.find_tasks(task))
     inputs = {int(row[0]): int(row[7]) for row in recording.static_rows("tasks")}
-    found = {one: EventTime(TaskWatermark(inputs[one])) for one in inputs if wanted is None or one in wanted}
+    of_task = {one: EventTime(TaskWatermark(inputs[one])) for one in inputs if wanted is None or one in wanted}
     selection = Selection(tables=tuple(_NAMES), tasks=wanted)
-    each_fact(recording, selection, lambda fact, time_ns: found[fact.task].add(fact, time_ns))
-    shown = {one: facts for one, facts in found.items() if facts.records}
+    each_fact(recording, selection, lambda fact, time_ns: of_task[fact.task].add(fact, time_ns))
+    shown = {one: facts for one, facts in of_task.items() if facts.records}
     if not shown:
         raise BadInput("plot_event_time: these tasks received no record with a timestamp")
     draw = _draw_relative if relative else _draw_event_time
@@ -142,11 +142,11 @@ def plot_queues(recording: Recording, channel: int | Sequence[int] | None = None
     if unknown or not numbers:
         there = f"channels 0 to {len(names.channels) - 1}" if names.channels else "no channels"
         raise BadInput(f"plot_queues: the recording has {there}" + (f", not {unknown[0]}" if unknown else ""))
-    found = {number: _Queues() for number in numbers}
+    queues_of = {number: _Queues() for number in numbers}
     selection = Selection(tables=(BUFFERS.name, CREDITS.name), channels=frozenset(numbers))
-    each_fact(recording, selection, lambda fact, time_ns: found[fact.row[_CHANNEL]].add(fact, time_ns))
-    last_ns = max((points[-1][0] for one in found.values() for points in one.values.values()), default=0)
-    panels = [(names.channel(one), partial(_draw_queues, queues)) for one, queues in found.items()]
+    each_fact(recording, selection, lambda fact, time_ns: queues_of[fact.row[_CHANNEL]].add(fact, time_ns))
+    last_ns = max((points[-1][0] for one in queues_of.values() for points in one.values.values()), default=0)
+    panels = [(names.channel(one), partial(_draw_queues, queues)) for one, queues in queues_of.items()]
     return _figure("plot_queues", panels, last_ns)
 
 

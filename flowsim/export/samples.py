@@ -56,13 +56,13 @@ def _measurements(recording: Recording) -> _Measurements | None:
     """The ``seq``, start delay and alignment of each checkpoint, by task and attempt; None without checkpoints."""
     if not recording.row_count(CHECKPOINTS.name):
         return None
-    found: _Measurements = {}
+    measured: _Measurements = {}
     columns = ("task", TASK_ATTEMPT.name, "seq", "start_delay_ns", "alignment_ns")
     for epoch in range(len(recording.epochs)):
         part = recording.part(CHECKPOINT_METRICS.name, epoch, columns)
         for task, attempt, *row in zip(*(column.to_pylist() for column in part.columns), strict=True):
-            found.setdefault((task, attempt), []).append((row[0], row[1], row[2]))
-    return found
+            measured.setdefault((task, attempt), []).append((row[0], row[1], row[2]))
+    return measured
 
 
 def _last(measured: _Measurements | None, task: int, attempt: int, seq: int) -> tuple[int | None, int | None]:
@@ -80,21 +80,21 @@ def _attempts(recording: Recording) -> dict[tuple[int, int], int]:
 
 def _dropped(recording: Recording) -> dict[tuple[int, int, int], list[int]]:
     """The ``seq`` of each record that was dropped without a side output, by task, attempt and operator."""
-    found: dict[tuple[int, int, int], list[int]] = {}
+    seqs_of: dict[tuple[int, int, int], list[int]] = {}
     for epoch in range(len(recording.epochs)):
         part = recording.part(LATE_DROP.name, epoch, ("seq", "task", "operator", "side_output", "task_attempt"))
         for row in part.to_pylist():
             if not row["side_output"]:
-                found.setdefault((row["task"], row["task_attempt"], row["operator"]), []).append(row["seq"])
-    return found
+                seqs_of.setdefault((row["task"], row["task_attempt"], row["operator"]), []).append(row["seq"])
+    return seqs_of
 
 
 def _window_operators(recording: Recording) -> dict[int, list[int]]:
     """The window operators of each task that has any."""
-    found: dict[int, list[int]] = {}
+    operators_of: dict[int, list[int]] = {}
     kinds = [(row[0], int(row[1])) for row in recording.static_rows("operators") if row[3] == "window"]
     for row in recording.static_rows("tasks"):
         operators = [operator for vertex, operator in kinds if vertex == row[1]]
         if operators:
-            found[int(row[0])] = operators
-    return found
+            operators_of[int(row[0])] = operators
+    return operators_of

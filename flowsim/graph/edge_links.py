@@ -36,12 +36,12 @@ def links_of_edges(links: Sequence[Link], vertices: Sequence[JobVertex], edges: 
                 f"no edge goes from {link.source or 'any task'} to {link.target or 'any task'} over the "
                 "network: name operators of two tasks that an edge connects (flowsim graph shows them)",
             )
-    found: dict[int, Link] = {}
+    link_of: dict[int, Link] = {}
     for edge in edges:
         fitting = next((link for link in links if _fits(link, edge)), None)
         if fitting is not None and (fitting.latency_ns or fitting.bytes_per_second is not None):
-            found[edge.id] = fitting
-    return found
+            link_of[edge.id] = fitting
+    return link_of
 
 
 def _fits(link: Link, edge: JobEdge) -> bool:

@@ -195,10 +195,10 @@ def _is_chainable(graph: StreamGraph, edge: StreamEdge, head: StreamNode) -> boo
 
 def _edges_by(graph: StreamGraph, end: Callable[[StreamEdge], int]) -> dict[int, list[StreamEdge]]:
     """Returns the edges by one of their ends, in the order in which they were added."""
-    found: dict[int, list[StreamEdge]] = {}
+    edges_by: dict[int, list[StreamEdge]] = {}
     for edge in graph.edges:
-        found.setdefault(end(edge), []).append(edge)
-    return found
+        edges_by.setdefault(end(edge), []).append(edge)
+    return edges_by
 
 
 def create_job_graph(graph: StreamGraph) -> JobGraph:

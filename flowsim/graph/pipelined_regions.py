@@ -55,7 +55,7 @@ def pipelined_regions(expansions: Sequence[EdgeExpansion], subtasks: Sequence[Su
                     raise _inside(expansion)
                 waits[union.find(consumer)][producer] = None
     _check_order(waits, union, expansions)
-    return [PipelinedRegion(found, frozenset(waits[root])) for root, found in members.items()]
+    return [PipelinedRegion(vertices, frozenset(waits[root])) for root, vertices in members.items()]
 
 
 def _reads(expansion: EdgeExpansion, first: dict[int, int]) -> Iterable[tuple[Iterable[int], int]]:

@@ -73,11 +73,11 @@ def place(wanted: TaskManagers, chains: Sequence[Chain]) -> Placement:
             placed.take(number, name, index, text)
     names, task_manager_of = list(wanted), []
     for subtask, (chain, index) in enumerate(subtasks):
-        found = placed.task_manager_of.get(subtask)
-        if found is None:
-            found = len(names)
+        task_manager = placed.task_manager_of.get(subtask)
+        if task_manager is None:
+            task_manager = len(names)
             names.append(_own_name(chain, index))
-        task_manager_of.append(found)
+        task_manager_of.append(task_manager)
     return Placement(task_manager_of, names)
 
 
@@ -130,11 +130,11 @@ class _Places:
         operator, indexes = text, None
         if text not in self._owners:
             operator, slash, tail = text.rpartition("/")
-            found = _RANGE.fullmatch(tail) if slash else None
-            if found is None:
+            match = _RANGE.fullmatch(tail) if slash else None
+            if match is None:
                 operator = text
             else:
-                indexes = range(int(found[1]), int(found[2] or found[1]) + 1)
+                indexes = range(int(match[1]), int(match[2] or match[1]) + 1)
         owners = self._owners.get(operator, [])
         if not owners:
             raise PlacementError(

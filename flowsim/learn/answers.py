@@ -102,10 +102,10 @@ def _whole(given: object) -> int | None:
 
 def _number(given: object, unit: str | None) -> int | float | None:
     if isinstance(given, str):
-        found = re.fullmatch(r"\s*(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]{0,2})\s*", given.replace(",", ""))
-        if found is None or found[2] not in ("", unit):
+        match = re.fullmatch(r"\s*(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]{0,2})\s*", given.replace(",", ""))
+        if match is None or match[2] not in ("", unit):
             return None
-        return float(found[1])
+        return float(match[1])
     return given if type(given) in (int, float) and isinstance(given, int | float) else None
 
 
@@ -142,8 +142,8 @@ def _letters(given: object, question: QuestionModel) -> Value | None:
     parts = given if isinstance(given, list) else [given]
     if question.order is not None and isinstance(given, str):
         parts = [part for part in re.split(r"[\s,;]+", given) if part]
-    found = [by_text.get(part.strip().lower().rstrip(".")) for part in parts if isinstance(part, str)]
-    letters = tuple(letter for letter in found if letter is not None)
+    letters_or_none = [by_text.get(part.strip().lower().rstrip(".")) for part in parts if isinstance(part, str)]
+    letters = tuple(letter for letter in letters_or_none if letter is not None)
     if len(letters) != len(parts):
         return None
     if question.order is not None:
@@ -166,11 +166,11 @@ def _computed(question: QuestionModel, run: ScenarioRun, facts: Facts) -> Value:
     if question.results is not None:
         return _results(question.results, run)
     if question.number is not None:
-        found = measured(model, question.number, facts)
-        if found is None:
+        measure = measured(model, question.number, facts)
+        if measure is None:
             raise LookupError("no row matches")
-        found -= START_NS if question.number.since_start else 0
-        return found if question.number.unit is None else found / _NS[question.number.unit]
+        measure -= START_NS if question.number.since_start else 0
+        return measure if question.number.unit is None else measure / _NS[question.number.unit]
     if question.choice is not None:
         return _chosen(question, model, facts)
     if question.order is not None:
@@ -202,21 +202,21 @@ def _chosen(question: QuestionModel, model: ScenarioModel, facts: Facts) -> str:
 
 
 def _sorted(places: Mapping[str, int | None]) -> list[str]:
-    found = {letter: place for letter, place in places.items() if place is not None}
-    if len(found) < len(places) or len(set(found.values())) < len(places):
+    place_of = {letter: place for letter, place in places.items() if place is not None}
+    if len(place_of) < len(places) or len(set(place_of.values())) < len(places):
         raise LookupError("an event is missing, or two have the same place")
-    return sorted(found, key=lambda letter: found[letter])
+    return sorted(place_of, key=lambda letter: place_of[letter])
 
 
 def _node(question: QuestionModel, model: ScenarioModel, facts: Facts) -> str:
     which = question.which
     if which is None:
         raise LookupError("the question has no kind")
-    found = {
+    measure_of = {
         letter: measured(model, which.model_copy(update={"of": node}), facts)
         for letter, node in zip(_LETTERS, which.nodes, strict=False)
     }
-    letters = _sorted(found)
+    letters = _sorted(measure_of)
     return letters[-1] if which.has == "most" else letters[0]
 
 

@@ -65,10 +65,10 @@ def grade(lesson: Lesson, changed: Scenario) -> Grade:
 
 def _expectations(run: ScenarioRun) -> Iterator[Finding]:
     for outcome in run.expectations:
-        found = outcome.found
+        result = outcome.found
         if outcome.what == "job" and outcome.met is not True and run.result.error is not None:
-            found = f"{found}: {run.result.error}"
-        yield Finding(outcome.what, outcome.expected, outcome.reason or found, outcome.met is True)
+            result = f"{result}: {run.result.error}"
+        yield Finding(outcome.what, outcome.expected, outcome.reason or result, outcome.met is True)
 
 
 def _laws(run: ScenarioRun) -> Iterator[Finding]:

@@ -66,10 +66,10 @@ def lesson_named(name: str, folder: Path | None = None) -> Lesson:
     known = {path.stem: path for path in _files(folder)}
     numbered = {stem.partition("_")[0]: path for stem, path in known.items()}
     unnumbered = {stem.partition("_")[2]: path for stem, path in known.items()}
-    found = known.get(asked) or numbered.get(asked) or numbered.get(asked.zfill(2)) or unnumbered.get(asked)
-    if found is None:
+    lesson = known.get(asked) or numbered.get(asked) or numbered.get(asked.zfill(2)) or unnumbered.get(asked)
+    if lesson is None:
         raise BadInput(f"there is no lesson {name!r}{did_you_mean(asked, known)}; flowsim learn lists them")
-    return read_lesson(found)
+    return read_lesson(lesson)
 
 
 def names(folder: Path | None = None) -> list[str]:
@@ -81,10 +81,10 @@ def _files(folder: Path | None) -> list[Path]:
     place = shipped(SHIPPED) if folder is None else folder
     if not place.is_dir():
         raise BadInput(f"{place}: there is no such folder")
-    found = sorted(path for path in place.glob("[0-9]*.md") if path.is_file())
-    if not found:
+    pages = sorted(path for path in place.glob("[0-9]*.md") if path.is_file())
+    if not pages:
         raise BadInput(f"{place}: there is no lesson: expected files such as 01_name.md")
-    return found
+    return pages
 
 
 def read_lesson(path: Path) -> Lesson:
@@ -111,11 +111,11 @@ def read_lesson(path: Path) -> Lesson:
 
 def _parts(text: str, path: Path) -> tuple[str, str]:
     """Returns the front matter, which begins in line 1, and the text after it."""
-    found = re.match(r"(---\n.*?\n)---\n", text, re.S)
-    if found is None:
+    match = re.match(r"(---\n.*?\n)---\n", text, re.S)
+    if match is None:
         where = SourcePosition(str(path), 1, 1)
         raise ScenarioError("expected front matter: a line '---', YAML, and a second line '---'", where)
-    return found[1], text[found.end() :]
+    return match[1], text[match.end() :]
 
 
 def _texts(body: str, path: Path) -> tuple[str, str, str]:

@@ -19,16 +19,16 @@ def sections(text: str) -> dict[str, str]:
     >>> sections("# A\\n\\n## B\\n\\nb\\n\\n## C\\nc\\n")
     {'B': 'b', 'C': 'c'}
     """
-    found: dict[str, list[str]] = {}
+    lines_of: dict[str, list[str]] = {}
     lines: list[str] = []
     in_code = False
     for line in text.splitlines():
         in_code ^= line.startswith("```")
         if line.startswith("## ") and not in_code:
-            lines = found.setdefault(line.removeprefix("## ").strip(), [])
+            lines = lines_of.setdefault(line.removeprefix("## ").strip(), [])
         else:
             lines.append(line)
-    return {heading: "\n".join(below).strip() for heading, below in found.items()}
+    return {heading: "\n".join(below).strip() for heading, below in lines_of.items()}
 
 
 def without_links(text: str) -> str:

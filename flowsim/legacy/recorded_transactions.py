@@ -89,15 +89,15 @@ class RecordedTransactions(TwoPhaseCommitSinkFunction[Value]):
         self._function.close()
 
     def _committed(self, transaction: Value) -> None:
-        found = self._end(transaction)
-        checkpoint_id, number = (self._checkpoint, number_of(transaction)) if found is None else found
+        waited = self._end(transaction)
+        checkpoint_id, number = (self._checkpoint, number_of(transaction)) if waited is None else waited
         self._record(CommittableAction.COMMITTED, checkpoint_id, number)
 
     def _aborted(self, transaction: Value) -> None:
         """Only the abort of a transaction that waits is recorded: the current one belongs to no checkpoint."""
-        found = None if self._close(transaction) else self._end(transaction)
-        if found is not None:
-            self._record(CommittableAction.ABORTED, *found)
+        waited = None if self._close(transaction) else self._end(transaction)
+        if waited is not None:
+            self._record(CommittableAction.ABORTED, *waited)
 
     def _wait(self, transaction: Value, checkpoint_id: int) -> int:
         # A user's transaction may be mutable: its number is computed once.

@@ -78,22 +78,22 @@ class MetricGroup:
         return self._groups.setdefault((name, extra), MetricGroup())
 
     def counter(self, name: str) -> Counter:
-        found = self._metrics.setdefault(name, Counter())
-        if not isinstance(found, Counter):
-            raise _taken(name, found)
-        return found
+        metric = self._metrics.setdefault(name, Counter())
+        if not isinstance(metric, Counter):
+            raise _taken(name, metric)
+        return metric
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        found = self._metrics.setdefault(name, Meter())
-        if not isinstance(found, Meter):
-            raise _taken(name, found)
-        return found
+        metric = self._metrics.setdefault(name, Meter())
+        if not isinstance(metric, Meter):
+            raise _taken(name, metric)
+        return metric
 
     def distribution(self, name: str) -> Distribution:
-        found = self._metrics.setdefault(name, Distribution())
-        if not isinstance(found, Distribution):
-            raise _taken(name, found)
-        return found
+        metric = self._metrics.setdefault(name, Distribution())
+        if not isinstance(metric, Distribution):
+            raise _taken(name, metric)
+        return metric
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
         """Registers a number that is computed when it is read."""

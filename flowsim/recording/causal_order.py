@@ -104,8 +104,8 @@ class CausalOrder:
             done,
         )
         causes = causes.where(~is_used[0])
-        found = causes.number, *self.of(causes.task, causes.seq, causes.time)
-        self._open = self._still_open(epoch, [np.concatenate(pair) for pair in zip(self._open, found, strict=True)])
+        ordered = causes.number, *self.of(causes.task, causes.seq, causes.time)
+        self._open = self._still_open(epoch, [np.concatenate(pair) for pair in zip(self._open, ordered, strict=True)])
 
     def of(self, tasks: Ints, seqs: Ints, times: Ints) -> tuple[Ints, Ints]:
         """Returns the times, which never decrease within a task, and the rounds of facts with these recorded times."""
@@ -176,10 +176,10 @@ class CausalOrder:
         for task in np.unique(rows.task).tolist():
             of_task = rows.task == task
             walk.add(task, rows.time[of_task].tolist(), rows.number[of_task].tolist(), roles[of_task].tolist())
-        found = walk.keys()
+        keys_of = walk.keys()
         return {
             task: (rows.seq[rows.task == task], *(np.array(column, dtype=np.int64) for column in zip(*keys, strict=True)))
-            for task, keys in found.items()
+            for task, keys in keys_of.items()
         }  # fmt: skip
 
 

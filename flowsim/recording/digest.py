@@ -38,14 +38,16 @@ class ContentHashes:
 
     def update(self, task: int, content: bytes | memoryview) -> None:
         """Adds the next rows of a task."""
-        found = self._hashes.get(task)
-        if found is None:
-            found = self._hashes[task] = hashlib.sha256()
-        found.update(content)
+        hash_of_task = self._hashes.get(task)
+        if hash_of_task is None:
+            hash_of_task = self._hashes[task] = hashlib.sha256()
+        hash_of_task.update(content)
 
     def digest(self) -> str:
         """Returns one digest for the table."""
-        return sha256(canonical_json([[task, found.hexdigest()] for task, found in sorted(self._hashes.items())]))
+        return sha256(
+            canonical_json([[task, hash_of_task.hexdigest()] for task, hash_of_task in sorted(self._hashes.items())])
+        )
 
 
 def content_hashes(table: Table, rows: Iterable[Sequence[int | str]]) -> ContentHashes:

@@ -51,14 +51,14 @@ def make_room(directory: Path) -> None:
         if directory.exists() and not directory.is_dir():
             raise BadInput(f"{directory}: is a file; give a directory for the recording")
         directory.mkdir(parents=True, exist_ok=True)
-        found = sorted(directory.rglob("*"))
-        foreign = [path for path in found if not _is_ours(path.relative_to(directory), path)]
+        paths = sorted(directory.rglob("*"))
+        foreign = [path for path in paths if not _is_ours(path.relative_to(directory), path)]
         if foreign:
             name = foreign[0].relative_to(directory)
             raise BadInput(f"{directory}: holds {name}, which is not part of a recording; choose another directory")
-        if any(path.name != LOCK for path in found) and not _looks_recorded(directory, found):
+        if any(path.name != LOCK for path in paths) and not _looks_recorded(directory, paths):
             raise BadInput(f"{directory}: is not empty and has no {MANIFEST} of a recording; choose another directory")
-        _remove(directory, found)
+        _remove(directory, paths)
     except OSError as error:
         raise BadInput(f"{directory}: cannot be used for a recording: {error.strerror}") from None
 

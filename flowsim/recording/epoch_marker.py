@@ -89,10 +89,10 @@ def read_markers(directory: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[tupl
 
 def _parsed(given: dict[str, object]) -> EpochMarker:
     parts: dict[str, PartDescription] = {}
-    found = given["parts"]
-    if not isinstance(found, dict) or not all(table in TABLES for table in found):
+    descriptions = given["parts"]
+    if not isinstance(descriptions, dict) or not all(table in TABLES for table in descriptions):
         raise ValueError("unknown table")
-    for table, about in found.items():
+    for table, about in descriptions.items():
         tasks = tuple((_count(task, 2**31), _count(rows)) for task, rows in about["tasks"])
         parts[table] = PartDescription(_count(about["rows"]), _hash(about["sha256"]), tasks)
         if any(one >= other for (one, _), (other, _) in pairwise(tasks)) or not all(rows for _, rows in tasks):

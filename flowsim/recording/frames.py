@@ -57,8 +57,8 @@ def to_arrow(tables: Tables, name: str, *, readable: bool, keys: bool, values: b
     table, stored = known_table(name), tables.table(name)
     columns: list[tuple[str, pa.ChunkedArray]] = []
     for column in table.stored_columns:
-        found = _readable(tables, table, column, stored) if readable else iter([(column.name, stored[column.name])])
-        columns += found
+        readables = _readable(tables, table, column, stored) if readable else iter([(column.name, stored[column.name])])
+        columns += readables
         if table in FACT_TABLES and keys and column.name == "key":
             columns.append(("key_value", _joined(stored["key"], tables.table("keys"), "key", "key_json")))
         if table in FACT_TABLES and values and column.name in VALUES_OF:
@@ -78,11 +78,11 @@ def to_pandas(tables: Tables, name: str, *, readable: bool, keys: bool, values: 
     """Returns one table as a data frame; see ``Recording.to_pandas``."""
     if importlib.util.find_spec("pandas") is None:
         raise MissingExtra("pandas", "to_pandas (to_arrow needs none)")
-    found = to_arrow(tables, name, readable=readable, keys=keys, values=values)
-    frame: pd.DataFrame = found.to_pandas()
+    arrow = to_arrow(tables, name, readable=readable, keys=keys, values=values)
+    frame: pd.DataFrame = arrow.to_pandas()
     for column in ("key_value", *VALUES_OF.values()):
         if column in frame and known_table(name) in FACT_TABLES:
-            frame[column] = _decoded(found[column])
+            frame[column] = _decoded(arrow[column])
     return frame
 
 
@@ -178,12 +178,12 @@ def _status(stored: pa.Table) -> pa.ChunkedArray:
 def _decoded(texts: pa.ChunkedArray) -> list[object]:
     """Decodes JSON texts to Python values."""
     known: dict[str | None, object] = {None: None}
-    found = []
+    values = []
     for text in texts.to_pylist():
         if text not in known:
             known[text] = _with_tuples(json.loads(text))
-        found.append(known[text])
-    return found
+        values.append(known[text])
+    return values
 
 
 def _with_tuples(value: object) -> object:

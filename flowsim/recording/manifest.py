@@ -221,13 +221,13 @@ def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Manifest:
 
 def versions() -> dict[str, str]:
     """Returns the versions of Python, flowsim and the packages that determine the bytes of a recording."""
-    found = {"python": platform.python_version(), "flowsim": __version__}
+    version_of = {"python": platform.python_version(), "flowsim": __version__}
     for name in _DEPENDENCIES:
         try:
-            found[name] = metadata.version(name)
+            version_of[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return version_of
 
 
 def scenario_text(path: str, text: str) -> ScenarioText:

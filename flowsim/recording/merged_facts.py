@@ -167,20 +167,20 @@ class _Depths:
 
     def of(self, tasks: Ints, seqs: Ints) -> Ints:
         """Returns the depth at each fact of this epoch; for an action or wait, the depth outside of it."""
-        found = np.zeros(len(tasks), dtype=np.int64)
+        depths = np.zeros(len(tasks), dtype=np.int64)
         for task in np.unique(tasks).tolist():
             of_task = tasks == task
             before = self._depth.get(task, 0)
             known = self._steps.get(task)
             if known is None:
-                found[of_task] = before
+                depths[of_task] = before
                 continue
             numbers, around, after = known
             at = np.searchsorted(numbers, seqs[of_task], side="right") - 1
             is_action = (at >= 0) & (numbers[np.maximum(at, 0)] == seqs[of_task])
             inside = np.where(at < 0, before, after[np.maximum(at, 0)])
-            found[of_task] = np.where(is_action, around[np.maximum(at, 0)], inside)
-        return np.maximum(found, 0)
+            depths[of_task] = np.where(is_action, around[np.maximum(at, 0)], inside)
+        return np.maximum(depths, 0)
 
 
 def _horizons(recording: Recording, tables: list[Table], selection: Selection) -> list[int]:
@@ -192,8 +192,8 @@ def _horizons(recording: Recording, tables: list[Table], selection: Selection) -
     horizons: list[int] = []
     least = _LAST
     for epoch in reversed(range(len(recording.epochs))):
-        found = [recording.time_bounds(table.name, epoch) for table in tables]
-        bounds = [one for one in found if one is not None and _overlap(one, selection)]
+        bounds_of_parts = [recording.time_bounds(table.name, epoch) for table in tables]
+        bounds = [one for one in bounds_of_parts if one is not None and _overlap(one, selection)]
         if bounds or horizons:
             horizons.append(least)
         least = min([least, *(first for first, _ in bounds)])

@@ -194,10 +194,12 @@ class Recording:
         position = TABLES[table].names.index("time_ns")
         with self._opened(table, epoch) as file:
             columns = [file.metadata.row_group(group).column(position) for group in range(file.num_row_groups)]
-            found = [column.statistics for column in columns if column.is_stats_set and column.statistics.has_min_max]
-        if not found or len(found) < len(columns):
+            statistics = [
+                column.statistics for column in columns if column.is_stats_set and column.statistics.has_min_max
+            ]
+        if not statistics or len(statistics) < len(columns):
             raise damaged(self.directory / table / part_name(epoch), "has no bounds of time_ns")
-        return min(one.min for one in found), max(one.max for one in found)
+        return min(one.min for one in statistics), max(one.max for one in statistics)
 
     def _opened(self, table: str, epoch: int) -> AbstractContextManager[pq.ParquetFile]:
         about, path = self.markers[epoch].parts[table], self.directory / table / part_name(epoch)
@@ -245,8 +247,10 @@ class Recording:
                 part, start = self.part(table.name, epoch), 0
                 for task, rows in about.tasks or ((NO_TASK, about.rows),):
                     piece = part.slice(start, rows)
-                    found = packed(table, _as_tuples(piece)) if is_static(table) else to_packed(table, piece).tobytes()
-                    hashes.update(task, found)
+                    packed_rows = (
+                        packed(table, _as_tuples(piece)) if is_static(table) else to_packed(table, piece).tobytes()
+                    )
+                    hashes.update(task, packed_rows)
                     start += rows
             digests[table.name] = hashes.digest()
         return facts_digest(self.level, digests)
@@ -292,11 +296,11 @@ class Recording:
         if self.status is RunStatus.RUNNING:
             return
         for table, rows in self.manifest.rows.items():
-            found = len(self._graph[table]) if table in _GRAPH_NAMES else self.row_count(table)
-            if found != rows:
+            count = len(self._graph[table]) if table in _GRAPH_NAMES else self.row_count(table)
+            if count != rows:
                 raise damaged(
                     self.directory / MANIFEST,
-                    f"states {count_text(rows, 'row')} for table {table}, but its parts have {found}",
+                    f"states {count_text(rows, 'row')} for table {table}, but its parts have {count}",
                 )
 
 

@@ -282,7 +282,7 @@ class RecordingWriter:
             status=status, level=self.level.name.lower(), run=self._run, versions=versions(), failure=failure,
         )  # fmt: skip
         if status is not RunStatus.RUNNING:
-            digests = {name: found.digest() for name, found in self._hashes.items()}
+            digests = {name: hashes.digest() for name, hashes in self._hashes.items()}
             manifest = manifest.model_copy(update={
                 "epochs": self._epochs, "last_marker": self._last_marker, "rows": self._rows, "table_digests": digests,
                 "facts_digest": facts_digest(self.level, digests),

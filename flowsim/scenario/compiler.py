@@ -118,18 +118,18 @@ def _recompute(context: CompileContext, model: ScenarioModel, recompute: Recompu
         hint = did_you_mean(recompute.input, of_files)
         context.problems.at(at_input, f"there is no source of files {recompute.input!r}{hint}")
         return None
-    files = [found for found in context.inputs if found.name == read.path]
+    files = [file for file in context.inputs if file.name == read.path]
     if not isinstance(read.path, str):
         context.problems.at(at_input, f"source {recompute.input!r} reads several files, expected one")
         return None
     try:
-        found = context.attempt(
+        script_path = context.attempt(
             at_script,
             lambda: confined(script, context.folder, allow_path=context.allow_path, what="recomputation"),
         )
     except Failed:
         return None
-    if not found.is_file():
+    if not script_path.is_file():
         context.problems.at(at_script, f"there is no file {script!r} in the folder of the scenario")
         return None
-    return Recompute(found, function, files[0].path) if files else None
+    return Recompute(script_path, function, files[0].path) if files else None

@@ -157,11 +157,11 @@ class CompileContext:
 
     def input_files(self, path: YamlPath, names: str | Sequence[str]) -> list[InputFile]:
         """Returns the files of one or several names, which become inputs of the job; raises Failed."""
-        found = self.attempt(
+        files = self.attempt(
             path, lambda: paths.input_files(names, self.folder, allow_path=self.allow_path, limits=self.limits)
         )
-        self.inputs.extend(found)
-        return found
+        self.inputs.extend(files)
+        return files
 
     def input_file(self, path: YamlPath, name: str) -> InputFile:
         """Returns the file with exactly this name; raises Failed."""
@@ -177,8 +177,8 @@ class CompileContext:
 
     def function(self, path: YamlPath, reference: str, kind: type[object]) -> object:
         """Returns the function of a reference, or an instance of its class, which must be a ``kind``; raises Failed."""
-        found = self.python(path, reference)
-        return self.attempt(path, lambda: _instance_of(found, kind, reference))
+        loaded = self.python(path, reference)
+        return self.attempt(path, lambda: _instance_of(loaded, kind, reference))
 
     def instance(self, path: YamlPath, reference: str, kind: type[T]) -> T:
         """Returns an instance of ``kind``, made by the class or function of a reference; raises Failed."""
@@ -215,10 +215,10 @@ def load_function(reference: str, folder: Path, *, allow_python: bool) -> Callab
             module = importlib.import_module(module_name)
     except Exception as error:
         raise BadInput(f"module {module_name!r} cannot be imported: {type(error).__name__}: {error}") from error
-    found: object = getattr(module, name, None)
-    if not callable(found):
+    value: object = getattr(module, name, None)
+    if not callable(value):
         raise BadInput(f"module {module_name!r} has no function or class {name!r}")
-    return found
+    return value
 
 
 def _instance_of(found: object, kind: type[object], reference: str) -> object:

@@ -97,8 +97,8 @@ def _counts(expect: RunExpectationsModel, run: FinishedRun) -> Iterator[Expectat
     counts = run.result.checkpoints
     if expect.checkpoints is not None:
         for name, number in expect.checkpoints.numbers.items():
-            found = "a job without checkpoints" if counts is None else str(_counted(counts)[name])
-            yield _count_outcome(f"{name} checkpoints", number, found)
+            counted = "a job without checkpoints" if counts is None else str(_counted(counts)[name])
+            yield _count_outcome(f"{name} checkpoints", number, counted)
     if expect.restarts is not None:
         yield _count_outcome("restarts", expect.restarts, str(run.result.restarts))
 
@@ -153,15 +153,17 @@ def _runs(task_name: str, node: str) -> bool:
 def _judge_rows(sink: str, rows: Sequence[Sequence[object]], records: Records, cut_short: bool) -> ExpectationOutcome:
     what = f"results of sink {sink}"
     wanted = [[_plain(cell) for cell in row] for row in rows]
-    found = [[_plain(cell) for cell in value] if isinstance(value, tuple) else [_plain(value)] for value, _ in records]
+    actual = [[_plain(cell) for cell in value] if isinstance(value, tuple) else [_plain(value)] for value, _ in records]
     if cut_short:
-        return ExpectationOutcome(what, count_text(len(wanted), "row"), count_text(len(found), "row"), None, _CUT_SHORT)
-    if wanted == found:
-        return ExpectationOutcome(what, count_text(len(wanted), "row"), count_text(len(found), "row"), True)
-    at = next((i for i, (one, other) in enumerate(zip(wanted, found, strict=False)) if one != other), None)
-    at = min(len(wanted), len(found)) if at is None else at
+        return ExpectationOutcome(
+            what, count_text(len(wanted), "row"), count_text(len(actual), "row"), None, _CUT_SHORT
+        )
+    if wanted == actual:
+        return ExpectationOutcome(what, count_text(len(wanted), "row"), count_text(len(actual), "row"), True)
+    at = next((i for i, (one, other) in enumerate(zip(wanted, actual, strict=False)) if one != other), None)
+    at = min(len(wanted), len(actual)) if at is None else at
     expected = f"row {at} {wanted[at]}" if at < len(wanted) else count_text(len(wanted), "row")
-    got = f"row {at} {found[at]}" if at < len(found) else count_text(len(found), "row")
+    got = f"row {at} {actual[at]}" if at < len(actual) else count_text(len(actual), "row")
     return ExpectationOutcome(what, expected, got, False)
 
 
@@ -177,11 +179,11 @@ def _judge_fact(model: ScenarioModel, expected: FactsModel, facts: Facts | None,
     level = TABLES[expected.table].level
     if facts is None or facts.level < level:
         return ExpectationOutcome(what, wanted, "-", None, f"needs recording level {level.name.lower()}")
-    found = measured(model, expected, facts)
-    shown = "no rows" if found is None else str(found)
+    actual = measured(model, expected, facts)
+    shown = "no rows" if actual is None else str(actual)
     if cut_short:
         return ExpectationOutcome(what, wanted, shown, None, _CUT_SHORT)
-    return ExpectationOutcome(what, wanted, shown, is_within(expected, found))
+    return ExpectationOutcome(what, wanted, shown, is_within(expected, actual))
 
 
 def selected_rows(model: ScenarioModel, selection: SelectionModel, facts: Facts) -> list[Sequence[int]]:

@@ -106,10 +106,10 @@ def _value(schema: Schema, nullable: bool = True) -> Schema:
     alternatives = made.pop("anyOf", None) or made.pop("oneOf", None)
     if alternatives is None:
         return made
-    found = [_value(each) for each in alternatives if nullable or each != {"type": "null"}]
-    if any(each.get("type") == "number" for each in found):
-        found = [each for each in found if each.get("type") != "integer"]
-    return {**(found[0] if len(found) == 1 else _selected_by_type(found)), **made}
+    values = [_value(each) for each in alternatives if nullable or each != {"type": "null"}]
+    if any(each.get("type") == "number" for each in values):
+        values = [each for each in values if each.get("type") != "integer"]
+    return {**(values[0] if len(values) == 1 else _selected_by_type(values)), **made}
 
 
 def _selected_by_type(alternatives: list[Schema]) -> Schema:

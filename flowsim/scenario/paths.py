@@ -32,15 +32,15 @@ def confined(name: str, folder: Path, *, allow_path: bool, what: str) -> Path:
 def _resolved(path: Path, name: str) -> Path:
     """Returns the path without symbolic links; raises BadInput for a name that no file can have."""
     try:
-        found = path.resolve()
-        if len(os.fsencode(found)) > _MOST_PATH_BYTES or any(
-            len(os.fsencode(n)) > _MOST_NAME_BYTES for n in found.parts
+        resolved = path.resolve()
+        if len(os.fsencode(resolved)) > _MOST_PATH_BYTES or any(
+            len(os.fsencode(n)) > _MOST_NAME_BYTES for n in resolved.parts
         ):
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
-        found.exists()
+        resolved.exists()
     except (OSError, ValueError, RuntimeError) as error:
         raise BadInput(f"{name} is not a valid path: {_reason(error)}") from None
-    return found
+    return resolved
 
 
 def input_file(name: str, folder: Path, *, allow_path: bool, limits: Limits = DEFAULT_LIMITS) -> InputFile:
@@ -62,16 +62,16 @@ def input_files(
 
     Raises BadInput for a pattern without matches, and for a duplicate file.
     """
-    found: list[InputFile] = []
+    files: list[InputFile] = []
     for name in [names] if isinstance(names, str) else names:
         matching = _matching(name, folder, allow_path, limits) if glob.has_magic(name) else [name]
-        found += [input_file(each, folder, allow_path=allow_path, limits=limits) for each in matching]
+        files += [input_file(each, folder, allow_path=allow_path, limits=limits) for each in matching]
     seen: dict[Path, str] = {}
-    for file in found:
+    for file in files:
         if file.path in seen:
             raise BadInput(f"{_shown(file.name)} is listed twice")
         seen[file.path] = file.name
-    return found
+    return files
 
 
 def _matching(pattern: str, folder: Path, allow_path: bool, limits: Limits) -> list[str]:
@@ -85,7 +85,7 @@ def _matching(pattern: str, folder: Path, allow_path: bool, limits: Limits) -> l
     visited = 0
     for index, part in enumerate(rest):
         ending = "/" if index < len(rest) - 1 else ""
-        found: list[str] = []
+        matching: list[str] = []
         for parent in names:
             directory = confined(parent, folder, allow_path=allow_path, what="input")
             children = _children(directory, part, limits.searched_names)
@@ -95,8 +95,8 @@ def _matching(pattern: str, folder: Path, allow_path: bool, limits: Limits) -> l
                     f"input {_shown(pattern)}: expected at most {count_text(limits.searched_names, 'name')} in the folders to "
                     f"search {to_raise('searched_names')}: list the files, or move them to a folder of their own"
                 )
-            found += [f"{parent}{name}{ending}" for name in children if _matches(name, part)]
-        names = found
+            matching += [f"{parent}{name}{ending}" for name in children if _matches(name, part)]
+        names = matching
     names = [name for name in names if _exists(folder / name)]
     if not names:
         raise BadInput(f"no file in {folder} matches {_shown(pattern)}")

@@ -22,13 +22,13 @@ def newest_snapshot(directory: Path, scenario: str, limits: Limits) -> tuple[Pat
     if run.scenario != scenario:
         raise BadInput(f"{directory}: holds a run of scenario {run.scenario!r}, not of {scenario!r}: give its --out")
     skipped: list[str] = []
-    found: list[tuple[int, Path]] = []
+    snapshots: list[tuple[int, Path]] = []
     for path in run.snapshots():
         try:
-            found.append((read_manifest(path, limits).checkpoint_id, path))
+            snapshots.append((read_manifest(path, limits).checkpoint_id, path))
         except BadInput as error:
             skipped.append(str(error))
-    for _, path in sorted(found, reverse=True):
+    for _, path in sorted(snapshots, reverse=True):
         try:
             StoredSnapshot(path, limits).verify()
         except BadInput as error:

@@ -148,12 +148,12 @@ def recorded_savepoint(manifest: Manifest, folders: Sequence[Path]) -> Savepoint
         raise BadInput(f"damaged manifest: run.options.savepoint: {error}") from None
     if recorded.claim_mode == "CLAIM":
         raise BadInput(f"it claimed the snapshot {recorded.path}, which a second run would delete")
-    found = next((folder for folder in folders if is_checkpoint(folder)), None)
-    if found is None:
+    snapshot = next((folder for folder in folders if is_checkpoint(folder)), None)
+    if snapshot is None:
         raise BadInput(f"the snapshot {recorded.path} from which it started was moved or deleted")
-    if read_manifest(found).digest != recorded.digest:
-        raise BadInput(f"the snapshot {found} from which it started has changed")
-    return SavepointRestoreSettings(str(found), recorded.claim_mode, recorded.allow_non_restored_state)
+    if read_manifest(snapshot).digest != recorded.digest:
+        raise BadInput(f"the snapshot {snapshot} from which it started has changed")
+    return SavepointRestoreSettings(str(snapshot), recorded.claim_mode, recorded.allow_non_restored_state)
 
 
 class _RecordedSavepoint(msgspec.Struct, forbid_unknown_fields=True):
@@ -182,12 +182,12 @@ def recorded_scenario(manifest: Manifest, folder: Path, limits: Limits = DEFAULT
 def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:
     """Returns one line per input file that differs from the recorded run's input file."""
     recorded = manifest.run.inputs
-    found = input_digests(compiled)
+    digests = input_digests(compiled)
     return [
         f"input {name}: the recorded run read a file with SHA-256 {recorded.get(name, 'none')}, "
-        f"this one has {found.get(name, 'none')}"
-        for name in sorted({*recorded, *found})
-        if recorded.get(name) != found.get(name)
+        f"this one has {digests.get(name, 'none')}"
+        for name in sorted({*recorded, *digests})
+        if recorded.get(name) != digests.get(name)
     ]
 
 

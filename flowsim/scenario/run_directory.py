@@ -163,8 +163,8 @@ class RunDirectory:
         content = _marker(self.path) or {}
         folders = [self.path / folder for folder in _paths(content, "checkpoints")]
         known = _stamps(content)
-        found = _snapshots_in([*folders, *map(Path, _texts(content.get("checkpoints_outside")))])
-        return [path for path in found if known.get(str(path)) != _stamp(path)]
+        stored = _snapshots_in([*folders, *map(Path, _texts(content.get("checkpoints_outside")))])
+        return [path for path in stored if known.get(str(path)) != _stamp(path)]
 
     def _replaced(self, start: Start) -> dict[str, str]:
         """Returns the later snapshots, with their stamps: the sinks remove rows that they count as written."""
@@ -190,27 +190,27 @@ class RunDirectory:
 
     def _remove_old_run(self, start: Start | None = None, continues: bool = False) -> set[Path]:
         """Returns the folders of its checkpoints, which stay; ``continues``: the files of its sinks stay, too."""
-        found = sorted(path for path in self.path.iterdir() if path.name != LOCK)
-        if not found:
+        entries = sorted(path for path in self.path.iterdir() if path.name != LOCK)
+        if not entries:
             return set()
-        if all(_AT_TOP.fullmatch(path.name) and path.name != RUN_FILE for path in found):
-            _unlink(found)  # a start that was interrupted
+        if all(_AT_TOP.fullmatch(path.name) and path.name != RUN_FILE for path in entries):
+            _unlink(entries)  # a start that was interrupted
             return set()
         folders, files = self._listed("sinks"), self._listed("files")
         kept = {folder for folder in self._listed("checkpoints") if (self.path / folder).is_dir()}
-        parts = self._checked(found, folders, kept, files)
+        parts = self._checked(entries, folders, kept, files)
         if continues:
             parts = [part for part in parts if part.relative_to(self.path) in files]
         elif start is not None:
             self._check_rows(start, parts)
-        if self.recording in found:
+        if self.recording in entries:
             locked_room(self.recording).release()  # checks before it removes
             self.recording.rmdir()
         _unlink(parts)
         _remove_empty(self.path, [*folders, *(file.parent for file in files)], {*kept, *(folders if continues else ())})
         # Last: an interrupted removal leaves a directory that is still marked as flowsim's. A run that is continued stays
         # marked: what it has written is needed.
-        _unlink(path for path in found if _AT_TOP.fullmatch(path.name) and not (continues and path.name == RUN_FILE))
+        _unlink(path for path in entries if _AT_TOP.fullmatch(path.name) and not (continues and path.name == RUN_FILE))
         return kept
 
     def _listed(self, kind: str) -> list[Path]:
@@ -279,8 +279,8 @@ def _names(folders: Iterable[Path]) -> list[str]:
 
 def _snapshots_in(folders: Iterable[Path]) -> list[Path]:
     """Returns the checkpoints and savepoints in these folders, the lowest name first."""
-    found = {path.resolve() for folder in folders if folder.is_dir() for path in folder.iterdir()}
-    return sorted(path for path in found if not path.name.startswith(".") and is_checkpoint(path))
+    paths = {path.resolve() for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    return sorted(path for path in paths if not path.name.startswith(".") and is_checkpoint(path))
 
 
 def _stamp(snapshot: Path) -> str:

@@ -17,17 +17,17 @@ MOST_WARNINGS: Final = 50
 
 def slow_windows(scenario: Scenario) -> tuple[str, ...]:
     """Returns one line for each such window, with its position in the file; at most 50, and a line for the rest."""
-    found = []
+    warnings = []
     for path, window in _windows(scenario):
         key, windows, effect = _windows_per_record(window)
         if windows >= WINDOWS_WARNED:
             where = scenario.document.position((*path, key))
-            found.append(
+            warnings.append(
                 f"{where} {path_text((*path, key))}: each record belongs to {windows:,} windows, so {effect}; increase slide "
                 f"or decrease size to have fewer windows"
             )
-    more = len(found) - MOST_WARNINGS
-    return (*found[:MOST_WARNINGS], f"and {count_text(more, 'more such window')}") if more > 0 else tuple(found)
+    more = len(warnings) - MOST_WARNINGS
+    return (*warnings[:MOST_WARNINGS], f"and {count_text(more, 'more such window')}") if more > 0 else tuple(warnings)
 
 
 def _windows(scenario: Scenario) -> Iterator[tuple[Path, PlainWindowModel]]:

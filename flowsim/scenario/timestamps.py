@@ -41,13 +41,13 @@ def check_timestamps(model: ScenarioModel, problems: Problems) -> None:
             timeless[name] = advice
         timeless |= {f"{name}.{tag}": _without_timestamp(name) for tag in source.side_output_names()}
     for name, operator in model.operators.items():
-        found = [read for read in _inputs(operator) if read in timeless]
+        without = [read for read in _inputs(operator) if read in timeless]
         place = _event_time_place(operator)
-        if place is not None and found:
+        if place is not None and without:
             where, what = place
             problems.at(
                 ("operators", name, *where),
-                f"{what} needs timestamps, and the records of {found[0]!r} have none: {timeless[found[0]]}",
+                f"{what} needs timestamps, and the records of {without[0]!r} have none: {timeless[without[0]]}",
             )
         advice = _advice_for_results(name, operator, timeless)
         if advice is not None:

@@ -80,10 +80,10 @@ def byte_size(value: object) -> int:
     """Returns the bytes of a size such as ``32 KiB``; raises ValueError."""
     if type(value) is int:
         return value
-    found = re.fullmatch(r"([0-9]{1,12}) ?(B|KiB|MiB)", value) if isinstance(value, str) else None
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,12}) ?(B|KiB|MiB)", value) if isinstance(value, str) else None
+    if match is None:
         raise ValueError(f"expected a size such as '32 KiB', got {shown(value)}")
-    return int(found.group(1)) * _SIZES[found.group(2)]
+    return int(match.group(1)) * _SIZES[match.group(2)]
 
 
 def _to_source(value: object) -> str:

@@ -76,9 +76,9 @@ class CopyOnWriteStateMap:
         table = self._active_table(entry.hash)
         index = entry.hash & len(table) - 1
         chain = table[index]
-        found = None if chain is None else _find(chain, entry)
-        if chain is not None and found is not None:
-            return chain[found]
+        position = None if chain is None else _find(chain, entry)
+        if chain is not None and position is not None:
+            return chain[position]
         if len(self) > self._threshold:
             self._rehash = [None] * (2 * len(self._primary))
             self._threshold = len(self._rehash) * 3 // 4
@@ -98,10 +98,10 @@ class CopyOnWriteStateMap:
         table = self._active_table(entry.hash)
         index = entry.hash & len(table) - 1
         chain = table[index]
-        found = None if chain is None else _find(chain, entry)
-        if chain is None or found is None:
+        position = None if chain is None else _find(chain, entry)
+        if chain is None or position is None:
             return
-        del chain[found]
+        del chain[position]
         if not chain:
             table[index] = None
         if table is self._primary:

@@ -192,34 +192,34 @@ class KeyedStateStore:
         self._namespace = namespace
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
-        found = self._declare(state_descriptor, ValueStateDescriptor)
-        if found.ttl is not None:
-            return TtlValueState(found.cells, self._namespace, found.descriptor, found.ttl)
-        return ValueState(found.cells, state_descriptor.name, self._namespace)
+        declared = self._declare(state_descriptor, ValueStateDescriptor)
+        if declared.ttl is not None:
+            return TtlValueState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
+        return ValueState(declared.cells, state_descriptor.name, self._namespace)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
-        found = self._declare(state_descriptor, ListStateDescriptor)
-        if found.ttl is not None:
-            return TtlListState(found.cells, self._namespace, found.descriptor, found.ttl)
-        return ListState(found.cells, state_descriptor.name, self._namespace)
+        declared = self._declare(state_descriptor, ListStateDescriptor)
+        if declared.ttl is not None:
+            return TtlListState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
+        return ListState(declared.cells, state_descriptor.name, self._namespace)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState:
-        found = self._declare(state_descriptor, MapStateDescriptor)
-        if found.ttl is not None:
-            return TtlMapState(found.cells, self._namespace, found.descriptor, found.ttl)
-        return MapState(found.cells, self._namespace, state_descriptor)
+        declared = self._declare(state_descriptor, MapStateDescriptor)
+        if declared.ttl is not None:
+            return TtlMapState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
+        return MapState(declared.cells, self._namespace, state_descriptor)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState:
-        found = self._declare(state_descriptor, ReducingStateDescriptor)
-        if found.ttl is not None:
-            return TtlReducingState(found.cells, self._namespace, found.descriptor, found.ttl)
-        return ReducingState(found.cells, self._namespace, state_descriptor)
+        declared = self._declare(state_descriptor, ReducingStateDescriptor)
+        if declared.ttl is not None:
+            return TtlReducingState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
+        return ReducingState(declared.cells, self._namespace, state_descriptor)
 
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
-        found = self._declare(state_descriptor, AggregatingStateDescriptor)
-        if found.ttl is not None:
-            return TtlAggregatingState(found.cells, self._namespace, found.descriptor, found.ttl)
-        return AggregatingState(found.cells, self._namespace, state_descriptor)
+        declared = self._declare(state_descriptor, AggregatingStateDescriptor)
+        if declared.ttl is not None:
+            return TtlAggregatingState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
+        return AggregatingState(declared.cells, self._namespace, state_descriptor)
 
     def get_any(self, state_descriptor: StateDescriptor) -> State:
         """Returns the state of any kind of descriptor; raises BadInput if the argument is not a descriptor."""

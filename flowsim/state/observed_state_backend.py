@@ -86,8 +86,8 @@ class ObservedStateStore(KeyedStateStore):
         return ObservedAggregatingState(state, watched, state_descriptor)
 
     def _watch(self, descriptor: StateDescriptor, expected: type[StateDescriptor]) -> WatchedCells:
-        found = self._declare(descriptor, expected)
-        return WatchedCells(found.cells, self._cells, self._changes, found.descriptor, self._namespace)
+        declared = self._declare(descriptor, expected)
+        return WatchedCells(declared.cells, self._cells, self._changes, declared.descriptor, self._namespace)
 
     def _store_on(self, watched: WatchedCells) -> KeyedStateStore:
         return _StoreOnCells(self._declared, self._namespace, watched)

@@ -104,9 +104,9 @@ class ObservedMapState(MapState):
 
     def contains(self, key: object) -> bool:
         self._watched.begin()
-        found = self._state.contains(key)
+        contained = self._state.contains(key)
         self._watched.record_expired(key)
-        return found
+        return contained
 
     def items(self) -> list[tuple[object, object]]:
         self._watched.begin()

@@ -133,7 +133,7 @@ class TtlMapState(MapState):
     def items(self) -> list[tuple[object, object]]:
         self._ttl.accessed()
         entries = self._entries()
-        found = []
+        pairs = []
         for key, value in [] if entries is None else entries.items():
             # Flink iterates over the map itself here: an emptied map stays, as an empty map.
             seen = self._ttl.read(
@@ -142,8 +142,8 @@ class TtlMapState(MapState):
                 lambda key=key: entries is not None and entries.remove(key),  # type: ignore[misc]
             )
             if seen is not None:
-                found.append((key, copy_value(seen.user_value)))
-        return found
+                pairs.append((key, copy_value(seen.user_value)))
+        return pairs
 
     def is_empty(self) -> bool:
         """Returns True if there is no key, live or expired."""

@@ -147,6 +147,6 @@ def _times(records: Columns, actions: tuple[AsyncAction, ...], count: int) -> In
     """Returns the time of a step for each element, by the element's number; -1 if the step never happened."""
     happened = np.isin(records["action"], actions)
     entries, times = records["entry"][happened], records["time_ns"][happened]
-    found: Ints = np.full(count, -1, dtype=np.int64)
-    found[entries] = times
-    return found
+    time_of: Ints = np.full(count, -1, dtype=np.int64)
+    time_of[entries] = times
+    return time_of

@@ -47,11 +47,11 @@ def columns(recording: Recording, table: str, names: Sequence[str]) -> dict[str,
     Raises BadInput for a damaged part.
     """
     parts = [recording.part(table, epoch, names) for epoch in range(len(recording.epochs))]
-    found: dict[str, Ints] = {}
+    column_of: dict[str, Ints] = {}
     for name in names:
         pieces = [as_numpy(part[name]).astype(np.int64, copy=False) for part in parts]
-        found[name] = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
-    return found
+        column_of[name] = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
+    return column_of
 
 
 def where(rows: Columns, wanted: npt.NDArray[np.bool_]) -> dict[str, Ints]:

@@ -39,13 +39,13 @@ class StudyDirectory:
             if self.path.exists() and not self.path.is_dir():
                 raise BadInput(f"{self.path}: is a file; give a directory with --out")
             self.path.mkdir(parents=True, exist_ok=True)
-            found = sorted(self.path.iterdir())
-            runs = self._checked(found)
+            entries = sorted(self.path.iterdir())
+            runs = self._checked(entries)
             for run in runs:
                 remove_run(run)
             if (self.path / RUNS).is_dir():
                 (self.path / RUNS).rmdir()
-            for path in found:
+            for path in entries:
                 if path.name not in (RUNS, JSON_FILE):
                     path.unlink()
         except OSError as error:

@@ -154,7 +154,7 @@ def _flat(row: StudyRow) -> dict[str, object]:
     for stage in measures.stages:
         for name, value in _stage_data(stage).items():
             if isinstance(value, dict):
-                flat |= {f"{stage.operator}.{name}.{which}": found for which, found in value.items()}
+                flat |= {f"{stage.operator}.{name}.{which}": percentile for which, percentile in value.items()}
             elif value is not None:
                 flat[f"{stage.operator}.{name}"] = value
     return flat

@@ -89,7 +89,7 @@ def _late(recording: Recording) -> dict[str, int]:
     late: dict[str, int] = {}
     for task in np.unique(rows["task"]).tolist():
         own = rows["operator"][rows["task"] == task]
-        for operator, count in zip(*(found.tolist() for found in np.unique(own, return_counts=True)), strict=True):
+        for operator, count in zip(*(column.tolist() for column in np.unique(own, return_counts=True)), strict=True):
             name = operators[vertex_of[task], operator][0]
             late[name] = late.get(name, 0) + count
     return late

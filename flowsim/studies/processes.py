@@ -63,16 +63,16 @@ def _interrupts_blocked() -> Iterator[None]:
 
 def _received(receiver: Connection, process: SpawnProcess) -> StudyRow:
     try:
-        found: StudyRow | FlowsimError = receiver.recv()
+        result: StudyRow | FlowsimError = receiver.recv()
     except EOFError:
         process.join()
         raise InvariantViolation(
             f"the process of a run ended with code {process.exitcode} and without a result"
         ) from None
     process.join()
-    if isinstance(found, FlowsimError):
-        raise found
-    return found
+    if isinstance(result, FlowsimError):
+        raise result
+    return result
 
 
 def _run(sender: Connection, task: Task) -> None:
@@ -81,11 +81,11 @@ def _run(sender: Connection, task: Task) -> None:
     Ctrl-C reaches the whole process group, so the parent decides how this process ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    found: StudyRow | FlowsimError
+    result: StudyRow | FlowsimError
     try:
-        found = run_combination(*task)
+        result = run_combination(*task)
     except InvariantViolation as error:
-        found = InvariantViolation(str(error))
+        result = InvariantViolation(str(error))
     except FlowsimError as error:
-        found = BadInput(str(error))  # its own class may not be picklable
-    sender.send(found)
+        result = BadInput(str(error))  # its own class may not be picklable
+    sender.send(result)

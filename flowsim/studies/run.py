@@ -41,8 +41,8 @@ class Study:
     @property
     def async_operators(self) -> tuple[str, ...]:
         """The names of the async operators, in the order of the job."""
-        found = dict.fromkeys(stage.operator for row in self.rows for stage in row.measures.stages)
-        return tuple(found)
+        operators = dict.fromkeys(stage.operator for row in self.rows for stage in row.measures.stages)
+        return tuple(operators)
 
 
 def stage_of(row: StudyRow, operator: str) -> AsyncStage | None:

@@ -81,19 +81,19 @@ def task_waits(recording: Recording, tasks: Sequence[TaskSummary], ended_ns: int
         working_ns = _total_ns(task) - task.idle_ns
         answers_ns = min(max(held_ns - working_ns, 0), task.idle_ns)
         rest_ns = task.idle_ns - answers_ns
-        found = {ANSWERS: answers_ns}
+        waited = {ANSWERS: answers_ns}
         if senders[number]:
             silent = silent_senders.get(number, [])
             what = "a first watermark" if silent else "input"
-            found[f"{what} from {_named([names[one] for one in silent or senders[number]])}"] = rest_ns
+            waited[f"{what} from {_named([names[one] for one in silent or senders[number]])}"] = rest_ns
         else:
-            found[ALIGNMENT] = min(paused_ns[number], rest_ns)
-            found[OWN_DATA] = rest_ns - found[ALIGNMENT]
+            waited[ALIGNMENT] = min(paused_ns[number], rest_ns)
+            waited[OWN_DATA] = rest_ns - waited[ALIGNMENT]
         if receivers[number]:
             slowest = max(receivers[number], key=lambda one: _used_share(tasks[one]))
             what = "credits" if task.times_out_of_credit else "buffers"
-            found[f"{what} of {names[slowest]}"] = task.soft_backpressured_ns + task.hard_backpressured_ns
-        waits.append(_waits(found, _total_ns(task)))
+            waited[f"{what} of {names[slowest]}"] = task.soft_backpressured_ns + task.hard_backpressured_ns
+        waits.append(_waits(waited, _total_ns(task)))
     return TaskWaits(tuple(queues), tuple(waits))
 
 
@@ -183,8 +183,8 @@ def _silent_senders(recording: Recording, without_watermark: Sequence[bool]) -> 
         return {}
     received = columns(recording, "received", ("channel", "kind"))
     speaking = set(received["channel"][received["kind"] == ElementKind.WATERMARK].tolist())
-    found: dict[int, list[int]] = {}
+    senders_of: dict[int, list[int]] = {}
     for row in recording.static_rows("channels"):
         if row[4] in waiting and row[0] not in speaking:
-            found.setdefault(int(row[4]), []).append(int(row[2]))
-    return found
+            senders_of.setdefault(int(row[4]), []).append(int(row[2]))
+    return senders_of

@@ -64,9 +64,9 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
             refused.append(f"{found_in}: {program} is Java {java.version}")
         else:
             return java
-    found = f" (found {'; '.join(refused)})" if refused else ""
+    refusals = f" (found {'; '.join(refused)})" if refused else ""
     raise BadInput(
-        f"Spark needs Java {OLDEST_JAVA} or newer{found}: install one and set JAVA_HOME, "
+        f"Spark needs Java {OLDEST_JAVA} or newer{refusals}: install one and set JAVA_HOME, "
         f"or get a runtime from PyPI with  {install_command('spark')}"
     )
 

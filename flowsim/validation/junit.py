@@ -33,14 +33,14 @@ def to_junit(report: Report) -> str:
 
 
 def _add_case(suite: ElementTree.Element, recording: str, line: Line) -> None:
-    found = line.outcome
-    case = ElementTree.SubElement(suite, "testcase", classname=recording, name=found.law)
+    outcome = line.outcome
+    case = ElementTree.SubElement(suite, "testcase", classname=recording, name=outcome.law)
     if line.broken:
-        message = f"{count_text(found.violations, 'violation')}, {count_text(found.rows_examined, 'row')} examined"
-        failure = ElementTree.SubElement(case, "failure", type=found.verdict.value, message=message)
-        evidence = [json.dumps(row, default=str) for row in found.evidence]
-        failure.text = "\n".join([SENTENCES.get(found.law, found.law), *filter(None, [found.reason]), *evidence])
-    elif found.verdict is Verdict.NOT_APPLICABLE:
-        ElementTree.SubElement(case, "skipped", message=found.reason)
+        message = f"{count_text(outcome.violations, 'violation')}, {count_text(outcome.rows_examined, 'row')} examined"
+        failure = ElementTree.SubElement(case, "failure", type=outcome.verdict.value, message=message)
+        evidence = [json.dumps(row, default=str) for row in outcome.evidence]
+        failure.text = "\n".join([SENTENCES.get(outcome.law, outcome.law), *filter(None, [outcome.reason]), *evidence])
+    elif outcome.verdict is Verdict.NOT_APPLICABLE:
+        ElementTree.SubElement(case, "skipped", message=outcome.reason)
     output = ElementTree.SubElement(case, "system-out")
-    output.text = f"{count_text(found.rows_examined, 'row')} examined"
+    output.text = f"{count_text(outcome.rows_examined, 'row')} examined"

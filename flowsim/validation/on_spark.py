@@ -69,13 +69,13 @@ def _jobs(works: Sequence[Work]) -> Iterator[tuple[int, int]]:
 
 def _judgements(works: Sequence[Work], rows: Sequence[Any]) -> Iterator[Judgement | BadInput]:
     refused: dict[int, str] = {}
-    found = [Judgement(errand.laws) for _, _, errand in works]
+    judgements = [Judgement(errand.laws) for _, _, errand in works]
     for row in rows:
         if row["refused"]:
             refused[row["work"]] = min(row["refused"], refused.get(row["work"], row["refused"]))
         else:
-            found[row["work"]].add(pickle.loads(row["judgement"]))
-    for number, judgement in enumerate(found):
+            judgements[row["work"]].add(pickle.loads(row["judgement"]))
+    for number, judgement in enumerate(judgements):
         yield BadInput(refused[number]) if number in refused else judgement
 
 

@@ -34,12 +34,12 @@ def recompute(
         raise BadInput(f"{path}: a recomputation is Python code and runs only with --allow-python")
     check = _load(path, function)
     try:
-        found = check(spark, str(input_path), str(out_dir))
+        result = check(spark, str(input_path), str(out_dir))
     except Exception as error:
         raise BadInput(
             f"{_place(path, error)}: the recomputation failed: {type(error).__name__}: {_first_line(error)}"
         ) from error
-    return _outcome(path, found)
+    return _outcome(path, result)
 
 
 def _load(path: Path, function: str) -> Callable[[SparkSession, str, str], object]:
@@ -59,8 +59,8 @@ def _load(path: Path, function: str) -> Callable[[SparkSession, str, str], objec
     check = getattr(module, function, None)
     if not callable(check):
         raise BadInput(f"{path}: expected a function {function}(spark, input_path, out_dir)")
-    found: Callable[[SparkSession, str, str], object] = check
-    return found
+    checked: Callable[[SparkSession, str, str], object] = check
+    return checked
 
 
 def _outcome(path: Path, found: object) -> Outcome:

@@ -154,8 +154,8 @@ def _missing(files: DataFrame, work: Work) -> str:
 
 
 def _part_of(path: str) -> tuple[str, int] | None:
-    found = _PART_OF_PATH.search(path)
-    return (found[1], int(found[2])) if found else None
+    match = _PART_OF_PATH.search(path)
+    return (match[1], int(match[2])) if match else None
 
 
 @contextmanager
@@ -226,11 +226,11 @@ class CutExaminer:
             raise BadInput(self.refused)
         order = SeqOrder(self.work[1].files.directory)
         for (epoch, task), of_slice in groupby(cuts, attrgetter("epoch", "task")):
-            found = list(of_slice)
-            for cut in found:
+            cuts_of_part = list(of_slice)
+            for cut in cuts_of_part:
                 if cut.refused:
                     raise BadInput(cut.refused)
             if epoch >= 0:
-                tables = {cut.table: pickle.loads(cut.rows) for cut in found}
+                tables = {cut.table: pickle.loads(cut.rows) for cut in cuts_of_part}
                 order.check(epoch, task, tables)
                 yield from slices_of_attempts(task, tables)

@@ -60,13 +60,13 @@ def to_json(report: Report) -> str:
 
 
 def _line(report: Report, line: Line) -> dict[str, object]:
-    found = line.outcome
+    outcome = line.outcome
     return {
         "recording": report.recordings[line.run],
-        "law": found.law,
-        "verdict": found.verdict.value,
-        "rows_examined": found.rows_examined,
-        "violations": found.violations,
-        "reason": found.reason,
-        "evidence": list(found.evidence),
+        "law": outcome.law,
+        "verdict": outcome.verdict.value,
+        "rows_examined": outcome.rows_examined,
+        "violations": outcome.violations,
+        "reason": outcome.reason,
+        "evidence": list(outcome.evidence),
     }

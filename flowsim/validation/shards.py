@@ -72,13 +72,13 @@ def _ranges(rows: dict[int, int], end: int, target: int) -> list[tuple[TaskRange
 
     A task of more than two target sizes is alone in its range.
     """
-    found: list[tuple[TaskRange, int]] = []
+    ranges: list[tuple[TaskRange, int]] = []
     first = size = 0
     for task in range(end):
         more = rows.get(task, 0)
         if first < task and (size + more > target or more > 2 * target):
-            found.append((TaskRange(first, task), size))
+            ranges.append((TaskRange(first, task), size))
             first, size = task, 0
         size += more
-    found.append((TaskRange(first, end), size))
-    return found
+    ranges.append((TaskRange(first, end), size))
+    return ranges

@@ -45,13 +45,13 @@ class ShardExaminer:
 def examined(number: int, work: Work, tasks: TaskRange, slices: Iterable[Slice]) -> pa.RecordBatch:
     """Returns one row: the result for the tasks of a piece."""
     _, run, errand = work
-    found, refused = b"", ""
+    judgement, refused = b"", ""
     try:
         of_piece = [task for task in run.graph.tasks if task in tasks]
-        found = pickle.dumps(examine(slices, run.graph, errand, run.whole, of_piece))
+        judgement = pickle.dumps(examine(slices, run.graph, errand, run.whole, of_piece))
     except BadInput as error:
         refused = str(error)
-    return row_batch(_TYPES, (number, found, refused))
+    return row_batch(_TYPES, (number, judgement, refused))
 
 
 def row_batch(types: Mapping[str, pa.DataType], *rows: Sequence[object]) -> pa.RecordBatch:

@@ -69,9 +69,9 @@ def judge_by_sql(session: SparkSession, law: SqlLaw, recording: Recording) -> Ou
         recording.verify(law.tables)
     with spark_errors(f"--law {law.path}"):
         recording.spark(session, law.tables)
-        found = session.sql(law.query)
-        violations = found.count()
-        rows = found.orderBy(*found.columns).limit(EVIDENCE_ROWS).collect() if violations else []
+        rows_found = session.sql(law.query)
+        violations = rows_found.count()
+        rows = rows_found.orderBy(*rows_found.columns).limit(EVIDENCE_ROWS).collect() if violations else []
     evidence = tuple(row.asDict(recursive=True) for row in rows)
     verdict = Verdict.VIOLATED if violations else Verdict.HOLDS if examined else Verdict.VACUOUS
     return Outcome(law.id, verdict, examined, violations, evidence)

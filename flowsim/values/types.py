@@ -261,15 +261,15 @@ class _TypeParser:
             raise self._error("expected the end")
 
     def _peek(self) -> str | None:
-        found = self._TOKEN.match(self._text, self._at)
-        return found.group(1) if found else None
+        token = self._TOKEN.match(self._text, self._at)
+        return token.group(1) if token else None
 
     def _next(self, expected: str) -> str:
-        found = self._TOKEN.match(self._text, self._at)
-        if found is None:
+        token = self._TOKEN.match(self._text, self._at)
+        if token is None:
             raise self._error(f"expected {expected}")
-        self._at = found.end()
-        return found.group(1)
+        self._at = token.end()
+        return token.group(1)
 
     def _error(self, message: str) -> BadInput:
         return BadInput(f"type {self._text[:80]!r}, at column {self._at + 1}: {message}")

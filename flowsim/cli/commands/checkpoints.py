@@ -90,14 +90,14 @@ def checkpoints(
 def _contents(snapshot: StoredSnapshot, operator: str | None, state: str | None, entries: int | None) -> Answer:
     snapshot.verify()
     states = _selected(snapshot, list(stored_states(snapshot)), operator, state)
-    found = list(state_entries(snapshot, states, entries)) if entries is not None else []
+    entries_shown = list(state_entries(snapshot, states, entries)) if entries is not None else []
     document = {
         **_description(snapshot.manifest),
         "operators": [_operator_data(each) for each in snapshot.manifest.operators],
         "states": [asdict(each) for each in states],
     }
     if entries is not None:
-        document["entries"] = [_entry_data(each) for each in found]
+        document["entries"] = [_entry_data(each) for each in entries_shown]
     document["exit_code"] = 0
 
     def show(console: Console) -> None:
@@ -121,7 +121,7 @@ def _contents(snapshot: StoredSnapshot, operator: str | None, state: str | None,
         show_table(console, ["operator", "subtask", "state"], columns, rows)
         if entries is not None:
             console.print()
-            _show_entries(console, found)
+            _show_entries(console, entries_shown)
 
     return Answer(document, show)
 
@@ -133,11 +133,11 @@ def _selected(
     if operator is not None and operator not in operators and operator not in operators.values():
         near = did_you_mean(operator, list(operators))
         raise BadInput(f"--operator: the checkpoint has no operator {operator!r:.100}{near}")
-    found = [each for each in states if operator is None or operator in (each.operator, each.operator_id)]
-    if state is not None and not any(each.state == state for each in found):
-        near = did_you_mean(state, sorted({each.state for each in found}))
+    selected = [each for each in states if operator is None or operator in (each.operator, each.operator_id)]
+    if state is not None and not any(each.state == state for each in selected):
+        near = did_you_mean(state, sorted({each.state for each in selected}))
         raise BadInput(f"--state: there is no state {state!r:.100}{near}")
-    return [each for each in found if state is None or each.state == state]
+    return [each for each in selected if state is None or each.state == state]
 
 
 def _description(manifest: CheckpointManifest) -> dict[str, Any]:
@@ -183,10 +183,10 @@ def _subtask(subtask: int | None) -> str:
 
 
 def _entry_data(entry: StateEntry) -> dict[str, Any]:
-    found = asdict(entry)
+    document = asdict(entry)
     for name in ("key", "namespace", "value"):
-        found[name] = jsonable(getattr(entry, name))
-    return found
+        document[name] = jsonable(getattr(entry, name))
+    return document
 
 
 def _show_entries(console: Console, entries: Sequence[StateEntry]) -> None:
@@ -221,15 +221,15 @@ def _short(text: str) -> str:
 
 def _list(path: Path, limits: Limits) -> Answer:
     """Lists the checkpoints of a folder. The first one that cannot be read is the error of the command."""
-    found: list[tuple[str, CheckpointManifest]] = []
+    manifests: list[tuple[str, CheckpointManifest]] = []
     error: BadInput | None = None
     for directory in sorted((each.parent for each in path.glob(f"*/{MANIFEST}")), key=_by_number):
         try:
-            found.append((directory.name, StoredSnapshot(directory, limits).manifest))
+            manifests.append((directory.name, StoredSnapshot(directory, limits).manifest))
         except BadInput as damaged:
             error = error or damaged
     code = ExitCode.FINE if error is None else ExitCode.BAD_INPUT
-    listed = [{"directory": name, **_description(manifest)} for name, manifest in found]
+    listed = [{"directory": name, **_description(manifest)} for name, manifest in manifests]
     document = {"checkpoints": listed, "exit_code": int(code)}
 
     def show(console: Console) -> None:
@@ -250,7 +250,7 @@ def _list(path: Path, limits: Limits) -> Answer:
                 str(len(manifest.operators)),
                 f"{_description(manifest)['bytes']:,}",
             )
-            for name, manifest in found
+            for name, manifest in manifests
         ]
         show_table(console, ["folder", "job"], columns, rows)
 

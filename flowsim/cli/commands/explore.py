@@ -85,7 +85,7 @@ def explore(
             plan.token.check_scenario(compiled.scenario.digest())
         write_warnings(compiled)
         progress(0, len(plan.seeds))
-        found = explore_seeds(
+        exploration = explore_seeds(
             compiled,
             plan.strategy,
             plan.seeds,
@@ -100,13 +100,13 @@ def explore(
     def again(step: Step) -> str:
         return shlex.join(["flowsim", "run", str(scenario), "--seed", str(step.seed), *options])
 
-    code = exit_code(found, bool(compiled.faults))
-    first = found.first_finding
+    code = exit_code(exploration, bool(compiled.faults))
+    first = exploration.first_finding
     see = None if first is None else report_command(str(default_out(scenario)), _link(first))
-    document = exploration_data(found, None if first is None else again(first)) | {"exit_code": int(code)}
+    document = exploration_data(exploration, None if first is None else again(first)) | {"exit_code": int(code)}
     if see is not None:
         document["first_finding"]["report"] = see
-    return Answer(document, lambda console: _show(console, found, again, see), code)
+    return Answer(document, lambda console: _show(console, exploration, again, see), code)
 
 
 def _link(finding: Step) -> str:

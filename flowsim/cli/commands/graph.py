@@ -147,7 +147,7 @@ def as_data(execution: ExecutionGraph) -> dict[str, Any]:
                 "side_output": edge.side_output,
                 "exchange": edge.exchange.value,
                 "supports_unaligned_checkpoints": forced[edge.id] is None,
-                "aligned": None if (found := forced[edge.id]) is None else found.data(),
+                "aligned": None if (alignment := forced[edge.id]) is None else alignment.data(),
             }
             for edge in job.edges
         ],
@@ -171,8 +171,10 @@ def _label(job: JobGraph, edge: JobEdge) -> str:
 def _forced(job: JobGraph) -> dict[int, ForcedAlignment]:
     """Returns the exchanges that stay aligned although the job has unaligned checkpoints, by their edges."""
     settings = job.graph.settings.checkpointing
-    found = [job.forced_alignment(edge) for edge in job.edges] if settings is not None and settings.unaligned else []
-    return {each.exchange.edge: each for each in found if each is not None}
+    alignments = (
+        [job.forced_alignment(edge) for edge in job.edges] if settings is not None and settings.unaligned else []
+    )
+    return {each.exchange.edge: each for each in alignments if each is not None}
 
 
 def _of_checkpoints(job: JobGraph) -> CheckpointAlignment | None:
@@ -202,11 +204,11 @@ def _placed(execution: ExecutionGraph, vertex: JobVertex) -> str:
     Subtasks with their own task manager are listed together.
     """
     wanted = execution.job.graph.settings.task_managers
-    found: dict[str, list[int]] = {}
+    subtasks_of: dict[str, list[int]] = {}
     for index, name in enumerate(_task_managers(execution, vertex)):
         alone = not isinstance(wanted, str) and name not in wanted
-        found.setdefault("one task manager each" if alone else name, []).append(index)
-    return ", ".join(f"{name}: {_ranges(indexes)}" for name, indexes in found.items())
+        subtasks_of.setdefault("one task manager each" if alone else name, []).append(index)
+    return ", ".join(f"{name}: {_ranges(indexes)}" for name, indexes in subtasks_of.items())
 
 
 def _ranges(indexes: list[int]) -> str:

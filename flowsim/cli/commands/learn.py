@@ -103,7 +103,7 @@ def learn(
 
 
 def _listed(directory: Path, folder: Path | None) -> Answer:
-    found = [(lesson, Workplace(directory / lesson.name).progress()) for lesson in lessons(folder)]
+    progress_of = [(lesson, Workplace(directory / lesson.name).progress()) for lesson in lessons(folder)]
     document = [
         {
             "lesson": lesson.name,
@@ -114,9 +114,9 @@ def _listed(directory: Path, folder: Path | None) -> Answer:
             "checks": progress.checks,
             "passed": progress.passed,
         }
-        for lesson, progress in found
+        for lesson, progress in progress_of
     ]
-    return Answer(document, lambda console: shown.show_list(console, found))
+    return Answer(document, lambda console: shown.show_list(console, progress_of))
 
 
 def _command(lesson: Lesson, directory: Path, folder: Path | None) -> str:

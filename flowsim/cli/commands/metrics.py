@@ -82,7 +82,7 @@ def metrics(
     from_ns, to_ns = moment_ns("--from", from_), moment_ns("--to", to)
     selection = Selection(
         tables=("metrics",),
-        tasks=None if task is None else frozenset(found for each in task for found in names.find_tasks(each)),
+        tasks=None if task is None else frozenset(number for each in task for number in names.find_tasks(each)),
         from_ns=None if from_ns is None else start_ns + from_ns,
         to_ns=None if to_ns is None else start_ns + to_ns,
     )

@@ -104,7 +104,7 @@ def _answer(recording: Recording, done: ScenarioRun) -> Answer:
     if again is None or done.recording is None:
         raise BadInput("the run was made with recording off: there are no facts to compare")
     tables = sorted(t for t, digest in recorded.table_digests.items() if again.table_digests.get(t) != digest)
-    found = differences(recording, Recording.open(done.recording), tables) if tables else []
+    differing = differences(recording, Recording.open(done.recording), tables) if tables else []
     same = again.facts_digest == recorded.facts_digest and again.status is recorded.status
     code = ExitCode.FINE if same else ExitCode.BROKEN
     versions = {
@@ -117,7 +117,7 @@ def _answer(recording: Recording, done: ScenarioRun) -> Answer:
         "recorded": {"digest": recorded.facts_digest, "status": recorded.status.value},
         "replayed": {"digest": again.facts_digest, "status": again.status.value},
         "different_tables": tables,
-        "first_differences": [one.as_data() for one in found],
+        "first_differences": [one.as_data() for one in differing],
         "different_versions": versions,
         "exit_code": int(code),
     }
@@ -129,9 +129,9 @@ def _answer(recording: Recording, done: ScenarioRun) -> Answer:
         console.print(f"recorded: {recorded.status.value}, digest {recorded.facts_digest}", soft_wrap=True)
         console.print(f"replayed: {again.status.value}, digest {again.facts_digest}", soft_wrap=True)
         console.print(f"different tables: {', '.join(tables) or 'none'}", soft_wrap=True)
-        for one in found[:DIFFERENCES_SHOWN]:
+        for one in differing[:DIFFERENCES_SHOWN]:
             _show_difference(console, one)
-        if tables and not found:
+        if tables and not differing:
             console.print(
                 "no row differs: the digests in the manifest were changed, the facts were not", soft_wrap=True
             )

@@ -48,16 +48,16 @@ def rules(queries: Queries = None, json_output: Json = False) -> Answer:
     if not queries:
         return _sections(page)
     sections: list[Section] = []
-    found: list[Rule] = []
+    queried: list[Rule] = []
     for query in queries:
         named, rules_of_query = page.found(query)
         sections += named
-        found += rules_of_query
+        queried += rules_of_query
     whole = list(dict.fromkeys(sections))
-    single = [rule for rule in dict.fromkeys(found) if rule.section not in {section.number for section in whole}]
+    single = [rule for rule in dict.fromkeys(queried) if rule.section not in {section.number for section in whole}]
     document = {
         "sections": [{"section": each.number, "title": each.title, "text": each.text} for each in whole],
-        "rules": [_described(rule) for rule in dict.fromkeys(found)],
+        "rules": [_described(rule) for rule in dict.fromkeys(queried)],
     }
 
     def show(console: Console) -> None:

@@ -60,17 +60,17 @@ def scenarios(
 
 
 def _listed() -> Answer:
-    found = [(each, each.summary, missing_of(each.files())) for each in shipped_scenarios()]
-    document = [{"name": each.name, "summary": summary, "missing": missing} for each, summary, missing in found]
+    shipped = [(each, each.summary, missing_of(each.files())) for each in shipped_scenarios()]
+    document = [{"name": each.name, "summary": summary, "missing": missing} for each, summary, missing in shipped]
 
     def show(console: Console) -> None:
         table = Table()
         table.add_column("scenario", no_wrap=True)
         table.add_column("what it shows", overflow="fold")
-        for each, summary, missing in found:
+        for each, summary, missing in shipped:
             table.add_row(each.name, summary + (f" (needs {', '.join(missing)})" if missing else ""))
         console.print(table)
-        if any(missing for _, _, missing in found):
+        if any(missing for _, _, missing in shipped):
             console.print(f"this installation does not have each file that a scenario needs: {WHERE}", soft_wrap=True)
 
     return Answer(document, show)

@@ -89,8 +89,8 @@ def study(
             progress(done, total, row.combination.text)
 
         progress(0, total)
-        found = run_study(plan, variations, StudyDirectory(directory), jobs=jobs, plot=plot, on_row=on_row)
-    return _answer(found, directory)
+        made = run_study(plan, variations, StudyDirectory(directory), jobs=jobs, plot=plot, on_row=on_row)
+    return _answer(made, directory)
 
 
 def _answer(found: Study, directory: Path) -> Answer:

@@ -150,7 +150,9 @@ def trace(
         )
     selection = Selection(
         tables=tables,
-        tasks=None if task is None else frozenset(found for each in task for found in names.find_tasks(each)),
+        tasks=None
+        if task is None
+        else frozenset(task_number for each in task for task_number in names.find_tasks(each)),
         channels=None if channel is None else frozenset(channel),
         from_ns=None if from_ns is None else start_ns + from_ns,
         to_ns=None if to_ns is None else start_ns + to_ns,

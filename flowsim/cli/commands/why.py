@@ -87,8 +87,8 @@ def why(
     if question is None:
         return _questions(recording, facts)
     tasks = None if task is None else frozenset(facts.names.find_tasks(task))
-    found = answer(facts, question, Asked(about or [], tasks))
-    return _shown(recording, facts, question, about or [], found)
+    answered = answer(facts, question, Asked(about or [], tasks))
+    return _shown(recording, facts, question, about or [], answered)
 
 
 def _questions(path: Path, facts: RunFacts) -> Answer:

@@ -213,12 +213,12 @@ class PostgresDatabase:
                 )
 
     def _history(self, cursor: RawCursor[TupleRow], sink: str) -> RowHistory:
-        found = cursor.execute(
+        rows = cursor.execute(
             f'SELECT left("flowsim_sink", 32), "flowsim_number" FROM {self._staged} WHERE {_IS_HISTORY} '
             'ORDER BY "flowsim_position"'.encode(),
             (sink,),
         ).fetchall()
-        return tuple((str(run), int(number)) for run, number in found)
+        return tuple((str(run), int(number)) for run, number in rows)
 
     def insert(self, rows: Sequence[Fields]) -> None:
         self._copy(self._table, self._names, self._checked(rows))
@@ -250,12 +250,12 @@ class PostgresDatabase:
 
     def discard(self, sink: str, above: int, is_mine: Callable[[int], bool]) -> None:
         with self._connection.transaction() as cursor:
-            found = cursor.execute(
+            transactions = cursor.execute(
                 f'SELECT DISTINCT "flowsim_subtask", "flowsim_number" FROM {self._staged} '
                 'WHERE "flowsim_sink" = $1 AND "flowsim_number" > $2 ORDER BY 1, 2'.encode(),
                 (sink, above),
             ).fetchall()
-            for subtask, number in found:
+            for subtask, number in transactions:
                 if is_mine(subtask):
                     cursor.execute(f"DELETE FROM {self._staged} WHERE {_SELECTS}".encode(), (sink, subtask, number))
 

@@ -16,8 +16,8 @@ and the others are those of the checkpoints from which the next run started.
 
 def history_of(states: Sequence[object]) -> RowHistory | None:
     """Returns the history in the states of a sink's writers; None without one, as in a sink that is new in the job."""
-    found = [state for state in states if isinstance(state, tuple)]
-    return max(found, key=len) if found else None
+    histories = [state for state in states if isinstance(state, tuple)]
+    return max(histories, key=len) if histories else None
 
 
 def check_continuation(table: RowHistory, restored: RowHistory, name: str, owner: str) -> None:

@@ -198,12 +198,12 @@ class SqliteDatabase:
 
     def discard(self, sink: str, above: int, is_mine: Callable[[int], bool]) -> None:
         with self._transaction() as run:
-            found = run(
+            transactions = run(
                 f'SELECT DISTINCT "flowsim_subtask", "flowsim_number" FROM {self._staged} '
                 'WHERE "flowsim_sink" = ? AND "flowsim_number" > ? ORDER BY 1, 2',
                 (sink, above),
             ).fetchall()
-            for subtask, number in found:
+            for subtask, number in transactions:
                 if is_mine(subtask):
                     run(f"DELETE FROM {self._staged} WHERE {_SELECTS}", (sink, subtask, number))
 

@@ -119,12 +119,12 @@ class CsvFile:
     def distinct(self, name: str) -> list[object]:
         """Returns the distinct values of one column, sorted, None first; at most 10,000. Reads the whole file once."""
         self.check()
-        found: dict[object, None] = {}
+        values: dict[object, None] = {}
         for batch in self._batches([column for column in self.columns if column.name == name]):
-            found.update(dict.fromkeys(batch.column(0).unique().to_pylist()))
-            if len(found) > _MAX_GROUPS:
+            values.update(dict.fromkeys(batch.column(0).unique().to_pylist()))
+            if len(values) > _MAX_GROUPS:
                 raise BadInput(f"{self.path}: column {name!r} has more than {_MAX_GROUPS} values; declare the groups")
-        return sorted(found, key=_none_first)
+        return sorted(values, key=_none_first)
 
     def require_values(self, name: str, allowed: Sequence[object]) -> None:
         """Raises BadInput ``file:line:column`` at the first row whose value in a column is not in ``allowed``."""

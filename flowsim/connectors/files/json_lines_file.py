@@ -84,7 +84,7 @@ class JsonLinesFile:
     def _row(self, text: str, number: int) -> tuple[object, ...]:
         where = SourcePosition(self.path, number, 1)
         try:
-            found = json.loads(text.rstrip(), parse_constant=_no_constant)
+            parsed = json.loads(text.rstrip(), parse_constant=_no_constant)
         except json.JSONDecodeError as error:
             where = SourcePosition(self.path, number, error.colno)
             raise BadInput(f"{where} invalid JSON: {error.msg}: expected one JSON object in each line") from None
@@ -94,11 +94,11 @@ class JsonLinesFile:
             raise BadInput(f"{where} invalid JSON: its brackets are nested too deeply: write a flat object") from None
         except ValueError:
             raise BadInput(f"{where} invalid JSON: a number has too many digits: write it as text") from None
-        if not isinstance(found, dict):
+        if not isinstance(parsed, dict):
             raise BadInput(
                 f'{where} expected an object such as {{"{self.columns[0].name}": ...}}, got {text.strip()[:40]}'
             )
-        cells = tuple([found.get(column.name) for column in self.columns])
+        cells = tuple([parsed.get(column.name) for column in self.columns])
         return self._checked(cells, text, number)
 
     def _checked(self, cells: tuple[object, ...], text: str, number: int) -> tuple[object, ...]:
@@ -139,5 +139,5 @@ def _column_of(name: str, text: str) -> int:
 
     A nested key of the same name may be found instead.
     """
-    found = re.search(re.escape(json.dumps(name)) + r"\s*:\s*", text)
-    return 1 if found is None else found.end() + 1
+    match = re.search(re.escape(json.dumps(name)) + r"\s*:\s*", text)
+    return 1 if match is None else match.end() + 1

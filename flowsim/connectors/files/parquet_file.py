@@ -56,10 +56,10 @@ class ParquetFile:
                 )
             if schema.names.count(column.name) > 1:
                 raise BadInput(f"{self.path}: the file has column {column.name!r} more than once: rename one of them")
-            found = _plain(schema.field(column.name).type)
-            if not _FITS[column.type](found):
+            stored = _plain(schema.field(column.name).type)
+            if not _FITS[column.type](stored):
                 raise BadInput(
-                    f"{self.path}: column {column.name!r}: expected {column.type.expects}, the file has {found}"
+                    f"{self.path}: column {column.name!r}: expected {column.type.expects}, the file has {stored}"
                 )
 
     def blocks(self, first_row: int = 0) -> Iterator[Rows]:

@@ -97,10 +97,10 @@ class PartFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         me, restored = context.subtask_index, context.restored_checkpoint_id or 0
         for path in sorted(self.path.iterdir()):
-            found = self._name.fullmatch(path.name)
-            if found is None or (keeps_visible and not path.name.startswith(".")):
+            match = self._name.fullmatch(path.name)
+            if match is None or (keeps_visible and not path.name.startswith(".")):
                 continue
-            subtask, number = int(found.group(1)), found.group(2)
+            subtask, number = int(match.group(1)), match.group(2)
             is_old = context.attempt_number == 0 if number is None else int(number) > restored
             if is_old and (subtask == me or (me == 0 and subtask >= context.parallelism)):
                 path.unlink()

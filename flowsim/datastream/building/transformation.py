@@ -132,14 +132,14 @@ def generate(
 
 
 def _with_inputs(operators: Iterable[Transformation]) -> list[Transformation]:
-    found: dict[int, Transformation] = {}
+    by_id: dict[int, Transformation] = {}
     todo = list(operators)
     while todo:
         one = todo.pop()
-        if one.id not in found:
-            found[one.id] = one
+        if one.id not in by_id:
+            by_id[one.id] = one
             todo.extend(upstream.transformation for upstream in one.inputs)
-    return [found[number] for number in sorted(found)]
+    return [by_id[number] for number in sorted(by_id)]
 
 
 def _slot_sharing_group(graph: StreamGraph, one: Transformation) -> str:

@@ -207,11 +207,11 @@ class TimedConnections:
 
     def connect(self, source: int, target: int, latency_ns: int, bytes_per_second: int | None) -> TimedConnection:
         """Returns the connection of a pair of tasks; their first channel creates it."""
-        found = self.connections.get((source, target))
-        if found is None:
-            found = TimedConnection(self._service, latency_ns, bytes_per_second, self)
-            self.connections[source, target] = found
-        return found
+        connection = self.connections.get((source, target))
+        if connection is None:
+            connection = TimedConnection(self._service, latency_ns, bytes_per_second, self)
+            self.connections[source, target] = connection
+        return connection
 
     def release(self, subtasks: Set[int]) -> None:
         """Closes and forgets the connections of these tasks."""

@@ -59,21 +59,21 @@ class CheckpointedInputGate:
 
     def poll(self) -> BufferOrEvent | None:
         """Returns the next buffer or event, after ``handler`` has processed it."""
-        found = self.gate.poll()
-        if found is None:
+        polled = self.gate.poll()
+        if polled is None:
             self.finished = self.gate.finished
             return None
-        event = found.received.event
+        event = polled.received.event
         if event is not None:
             if isinstance(event, EndOfData):
-                found.channel.acknowledge_all_records_processed()
+                polled.channel.acknowledge_all_records_processed()
             elif isinstance(event, EndOfOutputChannelStateEvent):
-                self._end_recovery(found.channel)
+                self._end_recovery(polled.channel)
             elif self.handler is not None:
-                self.handler.process_event(found.channel, event)
+                self.handler.process_event(polled.channel, event)
         elif self.handler is not None:
-            self.handler.add_processed_bytes(len(found.received.payload))
-        return found
+            self.handler.add_processed_bytes(len(polled.received.payload))
+        return polled
 
     def poll_priority_events_by(self, executor: MailExecutor) -> None:
         """Lets an urgent mail of ``executor`` read priority events when they arrive (rule 7.14)."""
@@ -115,10 +115,10 @@ class CheckpointedInputGate:
         # The default action may have read them before the mail ran.
         more = self.gate.priority_availability.available
         while more:
-            found = self.poll()
-            if found is None or not found.received.data_type.has_priority:
+            polled = self.poll()
+            if polled is None or not polled.received.data_type.has_priority:
                 raise InvariantViolation("Should only poll priority events")
-            if self.on_priority_event is not None and found.received.event is not None:
-                self.on_priority_event(found.channel, found.received.event)
-            more = found.more_priority_events
+            if self.on_priority_event is not None and polled.received.event is not None:
+                self.on_priority_event(polled.channel, polled.received.event)
+            more = polled.more_priority_events
         self._await_priority_events()

@@ -245,9 +245,9 @@ class RemoteInputChannel(InputChannel):
 
         The announcement of the barrier must have been read. Raises IllegalState if no queued event can overtake.
         """
-        found = self._received.get_and_remove(lambda waiting: waiting[1] == sequence_number)
-        event = found[0].event if found is not None else None
-        if found is None or event is None or found[0].data_type.has_priority:
+        removed = self._received.get_and_remove(lambda waiting: waiting[1] == sequence_number)
+        event = removed[0].event if removed is not None else None
+        if removed is None or event is None or removed[0].data_type.has_priority:
             raise IllegalState(f"channel {self.channel_id}: no event {sequence_number} in the queue can overtake")
         if self._add_priority(EventBuffer(event, has_priority=True), sequence_number):
             self.gate.notify_priority_event_force(self)

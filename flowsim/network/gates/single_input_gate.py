@@ -92,18 +92,18 @@ class SingleInputGate:
         """What waits until the stored data has been read; None: the partitions have been requested."""
 
     def channel(self, index: int) -> InputChannel:
-        found = self._channels[index]
-        if found is None:
-            found = self._channel_factory.create_input_channel(self, index)
-            self._channels[index] = found
+        input_channel = self._channels[index]
+        if input_channel is None:
+            input_channel = self._channel_factory.create_input_channel(self, index)
+            self._channels[index] = input_channel
             if self._persisters is not None:
                 writer, gate = self._persisters
-                found.persister = ChannelStatePersister(writer, InputChannelInfo(gate, index))
-            if isinstance(found, LocalInputChannel):
-                self._local.append(found)
+                input_channel.persister = ChannelStatePersister(writer, InputChannelInfo(gate, index))
+            if isinstance(input_channel, LocalInputChannel):
+                self._local.append(input_channel)
             if self._closed:
-                found.release()
-        return found
+                input_channel.release()
+        return input_channel
 
     @property
     def known_channels(self) -> Sequence[InputChannel | None]:
@@ -223,10 +223,10 @@ class SingleInputGate:
         while queue:
             channel = queue.popleft()
             channel.enqueued = False
-            found = channel.next_buffer()
-            if found is None:
+            polled = channel.next_buffer()
+            if polled is None:
                 continue
-            received, next_type, sequence_number = found
+            received, next_type, sequence_number = polled
             if next_type is not DataType.NONE:
                 self._enqueue_again(channel, next_type)
             if received.data_type.has_priority:

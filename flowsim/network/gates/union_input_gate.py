@@ -64,18 +64,18 @@ class UnionInputGate:
         queue = self._queue
         while queue:
             gate = queue.popleft()
-            found = gate.poll()
-            if found is None:
+            polled = gate.poll()
+            if polled is None:
                 self._await_data(gate)
                 continue
-            more_gates = self._after_poll(gate, found)
-            event = found.received.event
+            more_gates = self._after_poll(gate, polled)
+            event = polled.received.event
             if event is not None:
                 if isinstance(event, EndOfPartitionEvent) and gate.finished:
                     self._end_partitions()
                 elif isinstance(event, EndOfData):
                     self._end_data(gate.end_of_data_status())
-            return found if found.more_available or not more_gates else found._replace(more_available=True)
+            return polled if polled.more_available or not more_gates else polled._replace(more_available=True)
         self.availability.reset_unavailable()
         return None
 

@@ -88,7 +88,7 @@ class BlockingResultPartition(ResultPartition):
 
     def on_subpartition_unused(self) -> None:
         """Called when a released subpartition has no reader; removes the file if this applies to all subpartitions."""
-        for found in self._subpartitions:
-            if isinstance(found, BoundedBlockingSubpartition) and not found.is_unused:
+        for subpartition in self._subpartitions:
+            if isinstance(subpartition, BoundedBlockingSubpartition) and not subpartition.is_unused:
                 return
         self._data.close()

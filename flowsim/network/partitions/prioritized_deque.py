@@ -56,10 +56,10 @@ class PrioritizedDeque(deque[T], Generic[T]):
 
     def get_and_remove(self, matches: Callable[[T], bool]) -> T | None:
         """Removes and returns the first element that matches; None if there is none."""
-        found = _first(self, matches)
-        if found is None:
+        first = _first(self, matches)
+        if first is None:
             return None
-        position, element = found
+        position, element = first
         del self[position]
         self.priority_elements -= position < self.priority_elements
         return element
@@ -70,8 +70,8 @@ class PrioritizedDeque(deque[T], Generic[T]):
         return self
 
     def _position(self, element: T) -> int | None:
-        found = _first(self, lambda queued: queued is element)
-        return None if found is None else found[0]
+        first = _first(self, lambda queued: queued is element)
+        return None if first is None else first[0]
 
 
 class PrioritizedList(list[T], Generic[T]):
@@ -102,10 +102,10 @@ class PrioritizedList(list[T], Generic[T]):
 
     def get_and_remove(self, matches: Callable[[T], bool]) -> T | None:
         """Removes the first element that matches; None if there is none."""
-        found = _first(self, matches)
-        if found is None:
+        first = _first(self, matches)
+        if first is None:
             return None
-        position, element = found
+        position, element = first
         del self[position]
         self.priority_elements -= position < self.priority_elements
         return element

@@ -122,15 +122,15 @@ class ResultPartition:
 
     def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
         """Lets a queued barrier overtake the data before it (rule 12.90)."""
-        for found in self._subpartitions:
-            if isinstance(found, PipelinedSubpartition):
-                found.aligned_barrier_timeout(checkpoint_id)
+        for subpartition in self._subpartitions:
+            if isinstance(subpartition, PipelinedSubpartition):
+                subpartition.aligned_barrier_timeout(checkpoint_id)
 
     def abort_checkpoint(self, checkpoint_id: int) -> None:
         """Stores nothing more for a checkpoint (rule 12.90)."""
-        for found in self._subpartitions:
-            if isinstance(found, PipelinedSubpartition):
-                found.abort_checkpoint(checkpoint_id)
+        for subpartition in self._subpartitions:
+            if isinstance(subpartition, PipelinedSubpartition):
+                subpartition.abort_checkpoint(checkpoint_id)
 
     def _on_subpartition_processed(self) -> None:
         self._unprocessed -= 1
@@ -142,11 +142,11 @@ class ResultPartition:
 
         It is created on first use, so that a million idle channels need little memory.
         """
-        found = self._subpartitions[index]
-        if found is None:
-            found = self._subpartitions[index] = self._create_subpartition(index)
-            self._on_created(found)
-        return found
+        subpartition = self._subpartitions[index]
+        if subpartition is None:
+            subpartition = self._subpartitions[index] = self._create_subpartition(index)
+            self._on_created(subpartition)
+        return subpartition
 
     def _create_subpartition(self, index: int) -> ResultSubpartition:
         created = PipelinedSubpartition(
@@ -272,14 +272,14 @@ class ResultPartition:
                 self.unicast[index] = None
 
     def flush(self, index: int) -> None:
-        found = self._subpartitions[index]
-        if found is not None:
-            found.flush()
+        subpartition = self._subpartitions[index]
+        if subpartition is not None:
+            subpartition.flush()
 
     def flush_all(self) -> None:
-        for found in self._subpartitions:
-            if found is not None:
-                found.flush()
+        for subpartition in self._subpartitions:
+            if subpartition is not None:
+                subpartition.flush()
 
     def finish(self) -> None:
         """Finishes open builders, then queues EndOfPartition in all subpartitions (rule 4.18).
@@ -308,9 +308,9 @@ class ResultPartition:
     def release(self) -> None:
         """Drops all queued data without EndOfPartition (rule 4.26)."""
         self.close()
-        for found in self._subpartitions:
-            if found is not None:
-                found.release()
+        for subpartition in self._subpartitions:
+            if subpartition is not None:
+                subpartition.release()
 
     @property
     def queued_buffers(self) -> int:

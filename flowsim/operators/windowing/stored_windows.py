@@ -104,8 +104,8 @@ class _Keys:
         self._keys: dict[object, tuple[int, object]] = {}
 
     def of(self, key_id: object) -> tuple[int, object]:
-        found = self._keys.get(key_id)
-        if found is None:
+        group_and_key = self._keys.get(key_id)
+        if group_and_key is None:
             key = key_of_state_key(key_id)
-            found = self._keys[key_id] = (self._operator.key_group_of(key), key)
-        return found
+            group_and_key = self._keys[key_id] = (self._operator.key_group_of(key), key)
+        return group_and_key

@@ -96,8 +96,8 @@ def compile_lookup(
     at, columns = (*path, "csv"), dict(model.columns)
     file = context.input_file(at, model.csv)
     table = context.attempt(at, lambda: read_lookup_table(file, columns, model.key_column, model.delimiter))
-    found = declared({name: columns[name] for name in table.names})
-    return LookUpRow(key.function, table, model.missing), schema.with_fields(found.names, found.types)
+    added = declared({name: columns[name] for name in table.names})
+    return LookUpRow(key.function, table, model.missing), schema.with_fields(added.names, added.types)
 
 
 def _may_meet(one: FieldType, other: FieldType) -> bool:
@@ -147,9 +147,9 @@ class LookUpRow:
         key = self._key(value)
         if isinstance(key, tuple | list | dict):
             raise ExpressionFailure(f"a key is a number, a text or a boolean, got {key!r:.100}")
-        found = self._table.get(key)
-        if found is not None:
-            return (value + found,)
+        row = self._table.get(key)
+        if row is not None:
+            return (value + row,)
         if self._missing == "fail":
             raise ExpressionFailure(f"no row of the table has the key {key!r:.100}")
         return () if self._missing == "drop" else (value + (None,) * len(self._table.names),)

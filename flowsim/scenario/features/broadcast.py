@@ -127,9 +127,9 @@ class LookupBroadcastState(api.BroadcastProcessFunction):
         self._put, self._get, self._add, self._missing = put, get, add, missing
 
     def process_element(self, value: Any, ctx: api.BroadcastProcessFunction.ReadOnlyContext) -> Iterable[object]:
-        found: Any = ctx.get_broadcast_state(REMEMBERED).get(self._get(value))
-        if found is not None:
-            return (value + self._add(value + found),)
+        remembered: Any = ctx.get_broadcast_state(REMEMBERED).get(self._get(value))
+        if remembered is not None:
+            return (value + self._add(value + remembered),)
         return () if self._missing is None else (value + self._missing(value),)
 
     def process_broadcast_element(self, value: Any, ctx: api.BroadcastProcessFunction.Context) -> Iterable[object]:

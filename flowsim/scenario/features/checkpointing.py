@@ -191,11 +191,11 @@ def checkpoint_folder(context: CompileContext, path: Path, folder: str | None) -
     if folder is None:
         return None
     out_dir = context.out_dir
-    found = context.attempt(path, lambda: confined(folder, out_dir, allow_path=context.allow_path, what="output"))
+    directory = context.attempt(path, lambda: confined(folder, out_dir, allow_path=context.allow_path, what="output"))
     sinks = [out_dir.resolve() / "sinks", *(sink.directory for sink in context.sinks if sink.directory is not None)]
-    if is_reserved(found, out_dir.resolve()) or any(_overlap(found, sink) for sink in sinks):
+    if is_reserved(directory, out_dir.resolve()) or any(_overlap(directory, sink) for sink in sinks):
         raise context.fail(path, f"expected a folder that only checkpoints use, got {folder!r}")
-    return str(found)
+    return str(directory)
 
 
 def _overlap(folder: FolderPath, other: FolderPath) -> bool:

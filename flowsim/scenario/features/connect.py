@@ -128,8 +128,8 @@ class InputFunction:
     """True if the function returns one record, not a sequence."""
 
     def results(self, value: object, timestamp: int | None) -> Iterable[object]:
-        found = self.function(value, timestamp) if self.uses_timestamp else self.function(value)
-        return (found,) if self.one_record else found
+        result = self.function(value, timestamp) if self.uses_timestamp else self.function(value)
+        return (result,) if self.one_record else result
 
 
 class TwoMaps(api.CoMapFunction):
@@ -152,12 +152,12 @@ class TwoFlatMaps(api.CoFlatMapFunction):
         self._first, self._second = first.function, second.function
 
     def flat_map1(self, value: object) -> Iterable[object]:
-        found: Iterable[object] = self._first(value)
-        return found
+        results: Iterable[object] = self._first(value)
+        return results
 
     def flat_map2(self, value: object) -> Iterable[object]:
-        found: Iterable[object] = self._second(value)
-        return found
+        results: Iterable[object] = self._second(value)
+        return results
 
 
 class TwoStamped(api.CoProcessFunction):

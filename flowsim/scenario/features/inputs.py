@@ -171,7 +171,7 @@ def input_stream(context: CompileContext, path: Path, model: EdgeModel) -> Compi
 
 def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], exchange: str | None) -> CompiledStream:
     """Returns the stream that the name at ``path`` selects, or the union of several streams; raises Failed."""
-    found: list[CompiledStream] = []
+    streams: list[CompiledStream] = []
     for index, wanted in enumerate([names] if isinstance(names, str) else names):
         at = path if isinstance(names, str) else (*path, index)
         if wanted not in context.streams:
@@ -180,12 +180,14 @@ def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], e
         stream = context.streams[wanted]
         if stream is None:
             raise Failed
-        if found and stream.schema != found[0].schema:
+        if streams and stream.schema != streams[0].schema:
             raise context.fail(at, f"its fields differ from those of {names[0]}: a union needs the same fields")
-        found.append(stream)
-    joined = found[0].stream.union(*[other.stream for other in found[1:]]) if len(found) > 1 else found[0].stream
+        streams.append(stream)
+    joined = (
+        streams[0].stream.union(*[other.stream for other in streams[1:]]) if len(streams) > 1 else streams[0].stream
+    )
     handed_over = joined if exchange is None else joined.exchange(exchange)
-    return CompiledStream(handed_over, found[0].schema)
+    return CompiledStream(handed_over, streams[0].schema)
 
 
 def partitioned(
@@ -253,5 +255,5 @@ def _type_information(types: tuple[FieldType, ...], composite: bool) -> TypeInfo
     """Returns the declared type of a key; None if the type of a part is unknown, so that values decide."""
     if FieldType.ANY in types:
         return None
-    found = [_TYPES[kind]() for kind in types]
-    return Types.TUPLE(found) if composite else found[0]
+    parts = [_TYPES[kind]() for kind in types]
+    return Types.TUPLE(parts) if composite else parts[0]

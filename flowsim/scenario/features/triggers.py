@@ -142,10 +142,10 @@ class WindowedRecords:
 
     def number(self, path: Path, source: str) -> Expression:
         """Compiles the expression at ``path``, which gives a number. Raises Failed."""
-        found = self.context.record_expression(path, source, self.schema, "a window")
-        if not (found.type.is_numeric or found.type is FieldType.ANY):
-            raise self.context.fail(path, f"expected a number, this expression gives {found.type.value}")
-        return found
+        expression = self.context.record_expression(path, source, self.schema, "a window")
+        if not (expression.type.is_numeric or expression.type is FieldType.ANY):
+            raise self.context.fail(path, f"expected a number, this expression gives {expression.type.value}")
+        return expression
 
     def distance(self, path: Path, model: DeltaModel) -> Distance:
         """Compiles the distance of two records. Raises Failed."""
@@ -192,10 +192,10 @@ def _timeout(records: WindowedRecords, path: Path, model: TimeoutTriggerModel) -
 
 
 def _user_defined_trigger(context: CompileContext, path: Path, reference: str) -> Trigger:
-    found = context.python(path, reference)
-    if not (isinstance(found, type) and issubclass(found, api.Trigger)):
+    trigger = context.python(path, reference)
+    if not (isinstance(trigger, type) and issubclass(trigger, api.Trigger)):
         raise context.fail(path, f"expected a Trigger class, got {reference}")
-    return context.attempt(path, found)
+    return context.attempt(path, trigger)
 
 
 def compile_evictor(records: WindowedRecords, path: Path, model: EvictorModel) -> api.Evictor:
@@ -215,11 +215,11 @@ def compile_evictor(records: WindowedRecords, path: Path, model: EvictorModel) -
 
 
 def _user_defined_evictor(context: CompileContext, path: Path, reference: str) -> api.Evictor:
-    found: Any = context.python(path, reference)
-    methods = (getattr(found, method, None) for method in ("evict_before", "evict_after"))
-    if not (isinstance(found, type) and all(map(callable, methods))):
+    loaded: Any = context.python(path, reference)
+    methods = (getattr(loaded, method, None) for method in ("evict_before", "evict_after"))
+    if not (isinstance(loaded, type) and all(map(callable, methods))):
         raise context.fail(path, f"expected an Evictor class, with evict_before and evict_after, got {reference}")
-    evictor: api.Evictor = context.attempt(path, found)
+    evictor: api.Evictor = context.attempt(path, loaded)
     return evictor
 
 

@@ -165,8 +165,8 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def _step(annotation: object, part: str | int) -> list[object]:
     if _is_model(annotation):
-        found = _fields(annotation).get(str(part))
-        return [] if found is None else _plain_types(found.annotation)
+        field = _fields(annotation).get(str(part))
+        return [] if field is None else _plain_types(field.annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is dict:
         return _plain_types(arguments[1])

@@ -140,11 +140,11 @@ class _Reader:
 
     def _refuse_control_characters(self, text: str) -> None:
         """YAML allows none; the parser would not report where they are."""
-        found = _NOT_IN_YAML.search(text)
-        if found is None:
+        match = _NOT_IN_YAML.search(text)
+        if match is None:
             return
-        where = _position_after(text[: found.start()], self.file)
-        code = ord(found[0])
+        where = _position_after(text[: match.start()], self.file)
+        code = ord(match[0])
         raise ScenarioError(
             f'control character U+{code:04X}: remove it, or write it in a double-quoted text as "\\u{code:04X}"', where
         )

@@ -24,16 +24,16 @@ class ScenarioErrors(ScenarioError):
     """
 
     def __init__(self, errors: Iterable[ScenarioError], others: int = 0, *, all_found: bool = True) -> None:
-        found = sorted(dict.fromkeys(errors), key=_order)
-        lines = [str(error) for error in found[:MAX_REPORTED]]
-        rest = max(0, len(found) - MAX_REPORTED) + others
+        ordered = sorted(dict.fromkeys(errors), key=_order)
+        lines = [str(error) for error in ordered[:MAX_REPORTED]]
+        rest = max(0, len(ordered) - MAX_REPORTED) + others
         if not all_found:
             lines.append(f"... and {count_text(rest, 'more error')}; the rest of the scenario was not checked")
         elif rest:
             lines.append(f"... and {count_text(rest, 'more error')}")
         super().__init__("\n".join(lines))
-        self.errors = tuple(found)
-        self.position = found[0].position if found else None
+        self.errors = tuple(ordered)
+        self.position = ordered[0].position if ordered else None
 
 
 def _order(error: ScenarioError) -> tuple[str, int, int]:

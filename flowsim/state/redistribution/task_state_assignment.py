@@ -159,29 +159,29 @@ class TaskStateAssignment:
         state = self.vertices[vertex]
         if self._keeps_inputs(vertex):
             return state.inputs
-        found: list[list[InputChannelStateHandle]] = [[] for _ in range(state.new_parallelism)]
+        inputs: list[list[InputChannelStateHandle]] = [[] for _ in range(state.new_parallelism)]
         for each in incoming:
             if self._has_data(each):
                 mapping = self._input_mapping(each)
-                for subtask, of_subtask in enumerate(found):
+                for subtask, of_subtask in enumerate(inputs):
                     for old in mapping.mapped_indexes(subtask):
                         of_subtask += [handle for handle in state.inputs[old] if handle.info.gate == each.gate]
-        return found
+        return inputs
 
     def _outputs(self, vertex: int, outgoing: Sequence[Exchange]) -> Sequence[Sequence[ResultSubpartitionStateHandle]]:
         state = self.vertices[vertex]
         if self._keeps_outputs(vertex):
             return state.outputs
-        found: list[list[ResultSubpartitionStateHandle]] = [[] for _ in range(state.new_parallelism)]
+        outputs: list[list[ResultSubpartitionStateHandle]] = [[] for _ in range(state.new_parallelism)]
         for each in outgoing:
             if self._has_data(each):
                 mapping = self._output_mapping(each)
-                for subtask, of_subtask in enumerate(found):
+                for subtask, of_subtask in enumerate(outputs):
                     for old in mapping.mapped_indexes(subtask):
                         of_subtask += [
                             handle for handle in state.outputs[old] if handle.info.partition == each.partition
                         ]
-        return found
+        return outputs
 
     def _incoming(self, vertex: int) -> Sequence[Exchange]:
         return sorted((each for each in self.exchanges if each.target == vertex), key=lambda each: each.gate)
@@ -212,10 +212,10 @@ class TaskStateAssignment:
 
     def _has_data(self, exchange: Exchange) -> bool:
         """Returns True if the sender or the receiver stored data of the exchange."""
-        found = self._data.get(exchange)
-        if found is None:
-            found = self._data[exchange] = self._finds_data(exchange)
-        return found
+        has_data = self._data.get(exchange)
+        if has_data is None:
+            has_data = self._data[exchange] = self._finds_data(exchange)
+        return has_data
 
     def _finds_data(self, exchange: Exchange) -> bool:
         stored = self.vertices[exchange.source].outputs
@@ -234,10 +234,10 @@ class TaskStateAssignment:
 
     def _mapping(self, mapper: SubtaskStateMapper, old: int, new: int) -> RescaleMappings:
         key = (mapper, old, new)
-        found = self._mappings.get(key)
-        if found is None:
-            found = self._mappings[key] = mapper.new_to_old_subtasks_mapping(old, new)
-        return found
+        mappings = self._mappings.get(key)
+        if mappings is None:
+            mappings = self._mappings[key] = mapper.new_to_old_subtasks_mapping(old, new)
+        return mappings
 
     def _gate(self, subtask: int, exchange: Exchange) -> InflightDataGateOrPartitionRescalingDescriptor:
         if not self._has_data(exchange):

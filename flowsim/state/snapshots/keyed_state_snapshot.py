@@ -91,8 +91,8 @@ class _Form:
     def restored(self, stored: object) -> object:
         if not (self.had_ttl or self.has_ttl):
             return stored
-        found = TtlValue(*stored) if self.had_ttl else TtlValue(stored, self.now_ms)  # type: ignore[misc]  # as stored
-        return found if self.has_ttl else found.user_value
+        value = TtlValue(*stored) if self.had_ttl else TtlValue(stored, self.now_ms)  # type: ignore[misc]  # as stored
+        return value if self.has_ttl else value.user_value
 
 
 class UnclaimedStates:

@@ -28,7 +28,7 @@ def read_input_data(
     states: Iterable[OperatorSubtaskState], streams: CheckpointStreams
 ) -> dict[InputChannelInfo, Contents]:
     """Returns the stored data of each new input channel. Raises BadInput if a stream is missing or damaged."""
-    found: dict[InputChannelInfo, Contents] = {}
+    contents: dict[InputChannelInfo, Contents] = {}
     for state in states:
         mappings = _new_of_old(state.input_rescaling)
         for handle, buffer in _in_order_of_streams(state.input_channels, streams):
@@ -38,15 +38,15 @@ def read_input_data(
                 # A task processes a buffer once.
                 raise InvariantViolation(f"the stored data of channel {channel} of gate {gate} belongs to {targets}")
             old = SubtaskConnectionDescriptor(handle.subtask, channel)
-            found.setdefault(InputChannelInfo(gate, targets[0]), []).extend((old, buffer))
-    return found
+            contents.setdefault(InputChannelInfo(gate, targets[0]), []).extend((old, buffer))
+    return contents
 
 
 def read_output_data(
     states: Iterable[OperatorSubtaskState], streams: CheckpointStreams
 ) -> dict[ResultSubpartitionInfo, Contents]:
     """Returns the stored data of each new subpartition. Raises BadInput if a stream is missing or damaged."""
-    found: dict[ResultSubpartitionInfo, Contents] = {}
+    contents: dict[ResultSubpartitionInfo, Contents] = {}
     for state in states:
         mappings = _new_of_old(state.output_rescaling)
         for handle, buffer in _in_order_of_streams(state.result_subpartitions, streams):
@@ -59,8 +59,8 @@ def read_output_data(
                     f"the stored data of subpartition {subpartition} of {partition} belongs to none"
                 )
             for target in targets:
-                found.setdefault(ResultSubpartitionInfo(partition, target), []).extend((old, buffer))
-    return found
+                contents.setdefault(ResultSubpartitionInfo(partition, target), []).extend((old, buffer))
+    return contents
 
 
 def _new_of_old(rescaling: InflightDataRescalingDescriptor) -> list[RescaleMappings]:

@@ -205,12 +205,12 @@ class RecordedReports:
         self, checkpoint_id: int, action: StoredAction, states: Mapping[str, OperatorSubtaskState]
     ) -> dict[str, tuple[StoredContent, ...]]:
         """Returns the contents by operator id."""
-        found = {}
+        contents = {}
         for wrapper in self._wrappers:
             operator_id = wrapper.operator.ctx.operator_id
             state = states.get(operator_id)
             if state is not None:
-                found[operator_id] = record_state(
+                contents[operator_id] = record_state(
                     self._trace, wrapper.index, checkpoint_id, action, state, self._streams
                 )
-        return found
+        return contents

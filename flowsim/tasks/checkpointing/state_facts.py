@@ -29,12 +29,12 @@ def record_state(
     streams: CheckpointStreams,
 ) -> tuple[StoredContent, ...]:
     """Records the content of one operator subtask's state; returns it."""
-    found = tuple(
+    contents = tuple(
         StoredContent(part.kind, trace.fingerprint(None, part.state), part.key_group, *content)
         for part, content in content_of(state, streams.read).items()
     )
-    record_contents(trace, operator, checkpoint, action, found)
-    return found
+    record_contents(trace, operator, checkpoint, action, contents)
+    return contents
 
 
 def record_contents(

@@ -210,14 +210,14 @@ class StreamTaskNetworkInput:
                     return DataInputStatus.MORE_AVAILABLE
                 self._elements = None
                 self._deserializer.end_buffer()
-            found = self.gate.poll()
-            if found is None:
+            polled = self.gate.poll()
+            if polled is None:
                 return DataInputStatus.END_OF_INPUT if self.gate.finished else DataInputStatus.NOTHING_AVAILABLE
-            event = found.received.event
+            event = polled.received.event
             if event is None:
-                self._process_buffer(found.channel, found.received)
+                self._process_buffer(polled.channel, polled.received)
                 continue
-            status = self._process_event(found.channel, event)
+            status = self._process_event(polled.channel, event)
             if status is not DataInputStatus.MORE_AVAILABLE or not self._can_emit_batch.check():
                 return status
         self._clock.interrupt()
@@ -293,10 +293,10 @@ class StreamTaskNetworkInput:
         trace.received(channel.channel_id, position, kind, timestamp, 0, self.output.watermarks)
 
     def _trace_event(self, trace: TaskTrace, channel: InputChannel, event: Event) -> None:
-        found = _recorded_event(event)
-        if found is None or (found[0] is ElementKind.EVENT and channel.trace is None):
+        recorded = _recorded_event(event)
+        if recorded is None or (recorded[0] is ElementKind.EVENT and channel.trace is None):
             return
-        kind, detail = found
+        kind, detail = recorded
         position = channel.position
         channel.position = position + (kind not in _WITHOUT_POSITION)
         trace.received(channel.channel_id, position, kind, detail, 0, self.output.watermarks)

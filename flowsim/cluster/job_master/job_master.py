@@ -164,9 +164,15 @@ class JobMaster:
             callback()
 
     def _waits_for_checkpoint(self) -> bool:
-        """True while a task waits for its final checkpoint, or for the savepoint of a stop (rule 4.15)."""
+        """True while a task waits for its final checkpoint, or for the savepoint of a stop (rule 4.15), and can get it.
+
+        A checkpoint needs all tasks running or finished: behind one that hangs before that, there is nothing to wait for.
+        """
         attempts = [each.current_execution_attempt for each in self.executions.subtasks]
-        return any(
+        return all(
+            attempt is not None and attempt.task.state in (TaskState.RUNNING, TaskState.FINISHED)
+            for attempt in attempts
+        ) and any(
             attempt is not None
             and attempt.task.is_running
             and attempt.task.checkpoints is not None

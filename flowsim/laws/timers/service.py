@@ -32,7 +32,7 @@ _REGISTER: Final = int(TimerAction.REGISTER)
 _FIRE: Final = int(TimerAction.FIRE)
 _ACTIONS: Final = {int(action): action.name.lower() for action in TimerAction}
 _DOMAINS: Final = {int(domain): domain.name.lower() for domain in TimeDomain}
-_NEVER: Final = 2**63
+NEVER: Final = 2**63
 
 
 class Service:
@@ -42,15 +42,16 @@ class Service:
     the head of its chain. ``spread``: whether the timers of one watermark fire in several actions (rule 9.18).
     """
 
-    __slots__ = ("_event_time", "_found", "_is_head", "_is_quiesced", "_moments", "_origin", "_place", "_processing_time",
-                 "_received", "_removed", "_spread", "_watermark")  # fmt: skip
+    __slots__ = ("_event_time", "_found", "_is_head", "_moments", "_origin", "_place", "_processing_time",
+                 "_received", "_removed", "_spread", "_watermark", "quiesced_at")  # fmt: skip
 
     def __init__(
         self, place: Sequence[int], origin: int, is_head: bool, spread: bool, moments: FreeMoments, found: Findings
     ) -> None:
         """``place``: as ``PLACE``."""
         self._moments = moments
-        self._is_quiesced = False
+        self.quiesced_at = NEVER
+        """The row from which on no processing-time timer fires (rules 3.27, 4.20)."""
         self._removed = -1
         """The last row that removed a processing-time timer."""
         self._place = dict(zip(PLACE, place, strict=True))
@@ -93,7 +94,7 @@ class Service:
                 self._due(self._watermark, self._received)
             self._watermark, self._received = watermark, seq
         elif origin == FORWARDED and self._is_head and self._origin == INPUTS:
-            self._due(watermark, _NEVER)
+            self._due(watermark, NEVER)
 
     def _due(self, watermark: int, before: int) -> None:
         self._left(self._event_time.take_due(watermark, before), watermark=watermark)
@@ -108,8 +109,9 @@ class Service:
     def pass_moments(self, seq: int) -> None:
         """Processing-time timers that were due before a row have fired, as the task was free to run their mail."""
         earliest = self._processing_time.earliest()
-        if earliest is None or self._is_quiesced:
+        if earliest is None:
             return
+        seq = min(seq, self.quiesced_at)
         waited, due_ms = self._moments.waited.before(seq)
         if earliest <= due_ms:
             self._left(self._processing_time.take_due(due_ms, waited), due_ms=due_ms)
@@ -117,11 +119,6 @@ class Service:
         worked, due_ms = self._moments.worked.before(seq)
         if earliest <= due_ms and worked > self._removed:
             self._left(self._processing_time.take_due(due_ms, worked), due_ms=due_ms)
-
-    def quiesce(self, seq: int) -> None:
-        """From this row on no processing-time timer fires (rules 3.27, 4.20)."""
-        self.pass_moments(seq)
-        self._is_quiesced = True
 
     def _replay(self, rows: Iterable[Row]) -> None:
         received, spread, is_free = self._watermark, self._spread, self._origin == FREE

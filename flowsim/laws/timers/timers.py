@@ -16,7 +16,7 @@ from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Mask, Rows, Slice
 from flowsim.laws.timers.free_moments import ACTIONS, QUIESCED, STOPPED, FreeMoments
 from flowsim.laws.timers.keys import DESCRIPTION, OwnKeys
-from flowsim.laws.timers.service import COLUMNS, FORWARDED, PLACE, Service, Step
+from flowsim.laws.timers.service import COLUMNS, FORWARDED, NEVER, PLACE, Service, Step
 
 ID: Final = "timers"
 _FINISHED: Final = int(LifeEvent.FINISHED)
@@ -40,7 +40,7 @@ class KeyedTask:
     """Replays the timers of one attempt of a task together with the watermarks of its operators."""
 
     __slots__ = (
-        "_first", "_found", "_inputs", "_keys", "_last", "_moments", "_paths", "_services", "_task",
+        "_first", "_found", "_inputs", "_keys", "_last", "_moments", "_paths", "_quiesced", "_services", "_task",
     )  # fmt: skip
 
     def __init__(self, task: Task, paths: EventTimePaths, first: Collection[int], found: Findings) -> None:
@@ -56,6 +56,8 @@ class KeyedTask:
         self._last: dict[int, Step] = {}
         """The last watermark of each origin."""
         self._moments = FreeMoments()
+        self._quiesced: dict[int, int] = {}
+        """The first row from which on no processing-time timer of an operator fires; -1: of all operators."""
 
     def restore(self, timers: Iterable[Restored]) -> None:
         """Adds the timers of the snapshot from which the attempt starts; call before the first slice."""
@@ -69,6 +71,7 @@ class KeyedTask:
             self._keys.describe(facts.of("keys"))
         self._moments.feed(facts)
         lives = facts.of("lifecycle").tuples(("seq", "operator", "event"))
+        self._quiesce(facts, lives)
         steps = self._steps(facts)
         timers = facts.of("timers")
         masks: dict[tuple[int, int], Mask | None] = {}
@@ -84,18 +87,20 @@ class KeyedTask:
         for step in steps:
             self._last[step[1]] = step
         self._found.examined += sum(event == _FINISHED for _, _, event in lives)
-        ends = [(seq, operator) for seq, operator, event in lives if event in QUIESCED or event in STOPPED]
-        without_drain = [mark for mark in facts.once(received_ends) if mark[3:] == _END_WITHOUT_DRAIN]
-        for seq, operator in sorted([*ends, *((mark[0], -1) for mark in without_drain)]):
-            self._quiesce(seq, operator)
         for service in self._services.values():
-            service.pass_moments(2**63 - 1)
+            service.pass_moments(NEVER)
 
-    def _quiesce(self, seq: int, operator: int) -> None:
-        """``operator``: -1 for all."""
-        for (of, _), service in self._services.items():
-            if operator in (of, -1):
-                service.quiesce(seq)
+    def _quiesce(self, facts: Slice, lives: Iterable[tuple[int, ...]]) -> None:
+        """Notes the rows from which on no processing-time timer fires."""
+        ends = [(operator, seq) for seq, operator, event in lives if event in QUIESCED or event in STOPPED]
+        ends += [(-1, mark[0]) for mark in facts.once(received_ends) if mark[3:] == _END_WITHOUT_DRAIN]
+        for operator, seq in ends:
+            self._quiesced[operator] = min(seq, self._quiesced.get(operator, NEVER))
+        for (operator, _), service in self._services.items():
+            service.quiesced_at = self._quiesced_at(operator)
+
+    def _quiesced_at(self, operator: int) -> int:
+        return min(self._quiesced.get(operator, NEVER), self._quiesced.get(-1, NEVER))
 
     def _steps(self, facts: Slice) -> list[Step]:
         """The watermarks of a slice, in order."""
@@ -130,6 +135,7 @@ class KeyedTask:
         is_head = described is not None and described.input_operator < 0
         spread = described is not None and paths.holds_back(vertex)
         service = Service((self._task.task, operator, number), origin, is_head, spread, self._moments, self._found)
+        service.quiesced_at = self._quiesced_at(operator)
         if origin in self._last:
             service.take(self._last[origin])
         return service

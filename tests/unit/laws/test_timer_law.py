@@ -151,6 +151,16 @@ def test_input_that_ended_without_drain_ends_processing_time_timers(drain: int, 
     ) == broken  # fmt: skip
 
 
+@pytest.mark.parametrize(("drain", "broken"), [(0, []), (1, OVERDUE)])
+def test_record_behind_the_end_without_drain_makes_no_timer_due(drain: int, broken: list[str]) -> None:
+    """Results of an async operator may follow EndOfData without drain: the timers that they register never fire."""
+    end = (0, 0, 0, ElementKind.END_OF_DATA, drain, 0, 0)
+    first = alarm()._add("received", *end).waits(MS, 30 * MS).timer(REGISTER, 50, NOW, PROCESSING, at_ns=30 * MS)
+    assert first.broken("timers") == broken
+    only = keyed()._add("received", *end).timer(REGISTER, 5, NOW, PROCESSING, at_ns=MS).waits(MS, 30 * MS)
+    assert only.broken("timers") == broken
+
+
 def test_timers_of_real_clock_may_be_late() -> None:
     now = 1_700_000_000_000 * MS
     assert alarm().waits(now, now + 30 * MS).broken("timers") == []

@@ -9,7 +9,7 @@ import pytest
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_actions import StopJob, TriggerCheckpoint, TriggerSavepoint
+from flowsim.cluster.run_actions import StopJob, StopWithSavepoint, TriggerCheckpoint, TriggerSavepoint
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import AsyncDataStream, DataStream, StreamExecutionEnvironment
@@ -26,6 +26,7 @@ from flowsim.facts.kinds import (
     TimerAction,
     WaitKind,
 )
+from flowsim.graph.checkpoint_settings import CheckpointSettings, SavepointRestoreSettings
 from flowsim.graph.stream_graph import Link, OperatorDescription
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
@@ -356,6 +357,23 @@ def test_more_restored_elements_than_capacity_deadlock_with_report() -> None:
         "'ask'; its checkpoint lock is free; "
     )
     assert report in result.report
+
+
+def test_deadlock_after_a_restore_is_found_although_checkpoints_are_due(tmp_path: Path) -> None:
+    """Rule 11.38: two subtasks had two elements each, one subtask has them all, and its queue has two places.
+
+    The source waits for a last checkpoint, but no checkpoint begins while the other task does not run.
+    """
+    for parallelism in (2, 1):
+        env = env_of(parallelism=parallelism, checkpointing=CheckpointSettings(1000))
+        stream = source(env, [*numbers(1, 2, 3, 4), sleep(2000)]).rebalance()
+        asked(stream, after(500), capacity=2).sink_to(CollectSink())
+        if parallelism == 2:
+            result, _ = run(env, StopWithSavepoint(5 * NS_PER_MS, False, str(tmp_path)))
+            (saved,) = result.requested_snapshots
+    result, _ = run(env, savepoint=SavepointRestoreSettings(str(saved.path)))
+    assert result.status is JobStatus.DEADLOCKED
+    assert "waits for a place in its queue of 2, whose emitter starts only when all restored" in result.report
 
 
 def test_deadlock_report_names_threads_waiting_for_queue_slot() -> None:

@@ -42,6 +42,9 @@ from flowsim.facts.table import Table as Table
 
 FORMAT_VERSION: Final = 6
 
+PARAMS_OF_SPLITS: Final = frozenset(("splits", "assignment", "files", "split_by", "partitions"))
+"""Parameters of sources whose records come from splits, in ``operators.params``."""
+
 OUTPUT_FULL: Final = -2
 """``actions.priority`` of a wait for mail between elements while the output is full: soft back pressure (rule 4.6)."""
 
@@ -140,11 +143,13 @@ WINDOW_JOINS = Table(
 )  # fmt: skip
 GENERATED_WATERMARK = Table(
     "generated_watermark", Level.ELEMENTS,
-    "a watermark or status that a watermark strategy generated and that was emitted (rules 8.1-8.7)",
+    "a watermark or status that a strategy generated and that was emitted (rules 8.1-8.7), or the beginning or end of a split",
     (SEQ, TASK, OPERATOR, TIME,
      Column("split", "i", "index of the split in this subtask, -1 for the whole operator"),
-     Column("kind", "b", "WATERMARK or STATUS", ElementKind),
-     Column("timestamp", "q", "watermark in ms, or 0 ACTIVE / -1 IDLE"),
+     Column("kind", "b", "WATERMARK or STATUS; the first row of a split: STATUS ACTIVE, when its output is created; the last "
+            "one: END_OF_PARTITION, when its output is released, so that its watermark does not count any more; RECORD, before "
+            "the first watermark that may be due to records of no split", ElementKind),
+     Column("timestamp", "q", "watermark in ms, or 0 ACTIVE / -1 IDLE; END_OF_PARTITION: 0; RECORD: -2^63"),
      Column("records", "q", "number of records of this output so far"),
      Column("max_timestamp", "q", "the highest timestamp among them in ms, -2^63 = none")),
 )  # fmt: skip

@@ -205,6 +205,24 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "task-watermark",
         ),
         FaultKind(
+            "periodic_emit_skipped",
+            Component.OPERATOR,
+            "the strategy skips the first periodic call after each record",
+            "task-watermark",
+        ),
+        FaultKind(
+            "idle_splits_not_flushed",
+            Component.OPERATOR,
+            "a source whose splits are all idle does not emit the highest of their watermarks",
+            "task-watermark",
+        ),
+        FaultKind(
+            "idle_split_holds_back",
+            Component.OPERATOR,
+            "an idle split still holds back the watermark of its source",
+            "task-watermark",
+        ),
+        FaultKind(
             "idle_but_speaking",
             Component.OPERATOR,
             "an idle strategy emits a watermark without becoming active",

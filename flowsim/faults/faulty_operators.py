@@ -17,7 +17,7 @@ from flowsim.faults.timers import (
     UnarmedTimeServiceManager,
 )
 from flowsim.faults.transactions import FAULTY_TRANSACTIONS
-from flowsim.faults.watermarks import ActiveHidingOutput, early_strategy
+from flowsim.faults.watermarks import FAULTY_MERGES, FAULTY_STRATEGIES, ActiveHidingOutput
 from flowsim.faults.windows import faulty_interval_join, faulty_window_operator
 from flowsim.legacy.stream_sink import StreamSink
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
@@ -34,6 +34,8 @@ from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.watermark.status_watermark_valve import ValveOutput
+from flowsim.watermark.watermark_output import WatermarkOutput
+from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 from flowsim.watermark.watermark_to_data_output import (
     MainWatermarkOutput,
     WatermarkToDataOutput,
@@ -56,10 +58,9 @@ def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> Stream
         return faulty_window_operator(operator, faults)
     if isinstance(operator, IntervalJoinOperator):
         return faulty_interval_join(operator, faults)
-    if isinstance(operator, TimestampsAndWatermarksOperator) and "watermark_too_high" in faults:
-        operator.strategy = early_strategy(operator.strategy)
-    if isinstance(operator, SourceOperator) and operator.strategy is not None and "watermark_too_high" in faults:
-        operator.strategy = early_strategy(operator.strategy)
+    if isinstance(operator, TimestampsAndWatermarksOperator | SourceOperator) and operator.strategy is not None:
+        for fault in sorted(FAULTY_STRATEGIES.keys() & faults):
+            operator.strategy = FAULTY_STRATEGIES[fault](operator.strategy)
     return operator
 
 
@@ -104,6 +105,10 @@ class FaultyOperatorComponents(OperatorComponents):
         self, output: ValveOutput, listener: WatermarkUpdateListener | None
     ) -> MainWatermarkOutput:
         return super().create_main_watermark_output(self._faulty_output(output), listener)
+
+    def create_multiplexer(self, output: WatermarkOutput) -> WatermarkOutputMultiplexer:
+        combined = [FAULTY_MERGES[fault]() for fault in sorted(self._faults & FAULTY_MERGES.keys())]
+        return WatermarkOutputMultiplexer(output, *combined[:1])
 
     def _faulty_output(self, output: ValveOutput) -> ValveOutput:
         return ActiveHidingOutput(output) if "idle_but_speaking" in self._faults else output

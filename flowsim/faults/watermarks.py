@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.watermark.combined_watermark_status import CombinedWatermarkStatus
 from flowsim.watermark.generators import WatermarkGenerator
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
@@ -27,6 +29,27 @@ class MaximumWatermarkValve(StatusWatermarkValve):
         reached = [self._watermarks[channel] for channel, aligned in enumerate(self._aligned) if aligned]
         if reached:
             self._emit_if_new(max(reached))
+
+
+class UnflushedWatermarkStatus(CombinedWatermarkStatus):
+    """Keeps the combined watermark when all participants are idle, instead of taking their maximum."""
+
+    __slots__ = ()
+
+    def _combine(self) -> tuple[int, bool]:
+        if all(partial.idle for partial in self.partials):
+            return self.combined_watermark, True
+        return super()._combine()
+
+
+class IdleCountingWatermarkStatus(CombinedWatermarkStatus):
+    """Takes the minimum of all participants, also of those that are idle."""
+
+    __slots__ = ()
+
+    def _combine(self) -> tuple[int, bool]:
+        _, is_idle = super()._combine()
+        return min(partial.watermark for partial in self.partials), is_idle
 
 
 class ActiveHidingOutput:
@@ -91,6 +114,34 @@ class EarlyWatermarkGenerator(WatermarkGenerator):
         return self._generator.has_pending_effect(emitted - _AHEAD_MS)
 
 
+def skipping_strategy(strategy: WatermarkStrategy) -> WatermarkStrategy:
+    """Returns the strategy with generators that skip the first periodic call after each record."""
+    create = strategy.generator_factory
+    return replace(strategy, generator_factory=lambda: SkippingWatermarkGenerator(create()))
+
+
+class SkippingWatermarkGenerator(WatermarkGenerator):
+    """A generator that skips the first periodic call after each record."""
+
+    __slots__ = ("_generator", "_has_records")
+
+    def __init__(self, generator: WatermarkGenerator) -> None:
+        self._generator = generator
+        self._has_records = False
+
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        self._has_records = True
+        self._generator.on_event(value, timestamp, output)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        if not self._has_records:
+            self._generator.on_periodic_emit(output)
+        self._has_records = False
+
+    def has_pending_effect(self, emitted: int) -> bool:
+        return self._generator.has_pending_effect(emitted)
+
+
 class _AheadOutput:
     __slots__ = ("output",)
 
@@ -104,3 +155,13 @@ class _AheadOutput:
 
     def mark_active(self) -> None:
         self.output.mark_active()
+
+
+FAULTY_MERGES: Final[dict[str, type[CombinedWatermarkStatus]]] = {
+    "idle_splits_not_flushed": UnflushedWatermarkStatus,
+    "idle_split_holds_back": IdleCountingWatermarkStatus,
+}
+FAULTY_STRATEGIES: Final[dict[str, Callable[[WatermarkStrategy], WatermarkStrategy]]] = {
+    "watermark_too_high": early_strategy,
+    "periodic_emit_skipped": skipping_strategy,
+}

@@ -157,14 +157,14 @@ def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
 def _recorded_params(params: Mapping[str, object], settings: JobSettings) -> dict[str, object]:
     """Returns the parameters for the recording.
 
-    A function's own setting counts only if the job allows it (rule 9.18). An idle timeout is checked once per interval
-    of the job (rule 8.4).
+    A function's own setting counts only if the job allows it (rule 9.18). An idle timeout is checked, and splits are
+    merged, once per interval of the job (rules 8.4, 8.6).
     """
     recorded = {
         name: value for name, value in params.items() if name != "interruptible_timers" or settings.interruptible_timers
     }
     strategy = recorded.get("watermarks")
-    if isinstance(strategy, Mapping) and "idle_ms" in strategy:
+    if isinstance(strategy, Mapping) and ("idle_ms" in strategy or schema.PARAMS_OF_SPLITS & recorded.keys()):
         interval_ms = settings.auto_watermark_interval_ms
         recorded["watermarks"] = {**strategy, "auto_watermark_interval_ms": interval_ms}
     return recorded

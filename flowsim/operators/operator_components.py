@@ -9,6 +9,8 @@ from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.watermark.status_watermark_valve import ValveOutput
+from flowsim.watermark.watermark_output import WatermarkOutput
+from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 from flowsim.watermark.watermark_to_data_output import (
     MainWatermarkOutput,
     WatermarkToDataOutput,
@@ -48,3 +50,7 @@ class OperatorComponents:
     ) -> MainWatermarkOutput:
         """Creates the watermark output of a source."""
         return MainWatermarkOutput(output, listener)
+
+    def create_multiplexer(self, output: WatermarkOutput) -> WatermarkOutputMultiplexer:
+        """Creates what merges the watermarks of the splits of a source."""
+        return WatermarkOutputMultiplexer(output)

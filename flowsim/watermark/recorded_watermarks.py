@@ -49,21 +49,31 @@ class RecordedWatermarks:
     ``main`` is the generator of the whole operator.
     """
 
-    __slots__ = ("_record", "_operator", "_main", "_splits", "_output")
+    __slots__ = ("_record", "_operator", "_main", "_splits", "_is_mixed", "_output")
 
     def __init__(self, trace: TaskTrace, operator: int, main: ObservedGenerator, output: ValveOutput) -> None:
         self._record = trace.generated_watermark
         self._operator = operator
         self._main = main
         self._splits: list[ObservedGenerator] = []
+        self._is_mixed = False
+        """Whether some records belong to splits and others do not."""
         self._output = output
 
     def add_split(self, generator: ObservedGenerator) -> None:
-        """Adds the generator of the next split; splits are numbered in order."""
+        """Adds the generator of the next split, which is active; splits are numbered in order."""
         self._splits.append(generator)
+        self.record_split_mark(len(self._splits) - 1, ElementKind.STATUS, WatermarkStatus.ACTIVE.value)
+
+    def release_split(self, split: int) -> None:
+        """Records that a split has ended, and no longer counts."""
+        self.record_split_mark(split, ElementKind.END_OF_PARTITION, 0)
 
     def emit_watermark(self, timestamp: int) -> None:
         if self._splits:
+            if self._main.records and not self._is_mixed:
+                self._is_mixed = True
+                self._record(self._operator, WHOLE_OPERATOR, ElementKind.RECORD, NO_TIMESTAMP, *self._main.seen())
             self._note(ElementKind.WATERMARK, timestamp)
         else:
             self._record(self._operator, WHOLE_OPERATOR, ElementKind.WATERMARK, timestamp, *self._main.seen())

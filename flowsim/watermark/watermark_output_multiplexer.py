@@ -19,9 +19,9 @@ class WatermarkOutputMultiplexer:
 
     __slots__ = ("_output", "_combined", "_partials")
 
-    def __init__(self, output: WatermarkOutput) -> None:
+    def __init__(self, output: WatermarkOutput, combined: CombinedWatermarkStatus | None = None) -> None:
         self._output = output
-        self._combined = CombinedWatermarkStatus()
+        self._combined = CombinedWatermarkStatus() if combined is None else combined
         self._partials: dict[str, PartialWatermark] = {}
 
     def register_new_output(self, output_id: str, listener: PartialWatermarkListener | None = None) -> None:

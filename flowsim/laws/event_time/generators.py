@@ -7,20 +7,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import numpy as np
+
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.elements import SentBefore
-from flowsim.laws.event_time.paths import IDLE, WATERMARK, EventTimePaths, strategy_of
+from flowsim.laws.elements import SentBefore, sent_records
+from flowsim.laws.event_time.due_watermarks import DueWatermarks
+from flowsim.laws.event_time.idle_clock import TaskActivity
+from flowsim.laws.event_time.merged_splits import NEVER, RECORD, WHOLE, Generated, MergedSplits
+from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths, strategy_of
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings, named
-from flowsim.laws.slices import Slice
+from flowsim.laws.slices import Ints, Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _BOUNDED: Final = ("bounded", "monotonous")
-_COLUMNS: Final = ("seq", "split", "kind", "timestamp", "records", "max_timestamp")
-Generated = tuple[int, int, int, int, int, int]
-"""Sequence number, split (-1: the whole operator), kind, timestamp, records seen and the highest timestamp among them."""
-NEVER: Final = 2**63
-"""The end of event time did not reach the operator."""
+_COLUMNS: Final = ("seq", "split", "kind", "timestamp", "records", "max_timestamp", "time_ns")
 
 
 class Generator:
@@ -30,66 +31,75 @@ class Generator:
         """``seen``: the records that it saw, if all of them are sent."""
         strategy = strategy_of(operator) or {}
         bound = strategy.get("bound_ms", 0)
-        self._delay = bound + 1 if strategy.get("kind") in _BOUNDED and isinstance(bound, int) else None
+        self.delay = bound + 1 if strategy.get("kind") in _BOUNDED and isinstance(bound, int) else None
         self._seen = seen
-        self._last = NO_TIMESTAMP
-        """The highest watermark of the whole operator."""
-        self._splits: dict[int, tuple[int, bool]] = {}
-        """Per split its highest watermark and whether it is idle."""
-        self._overtaken: set[int] = set()
-        """Splits that did not hold back the watermark."""
+        self._highest: dict[int, int] = {}
+        """The highest watermark of the whole operator, and of each split."""
+        self.splits = MergedSplits()
+        self._last: Generated | None = None
         self.end: Generated | None = None
         """The first row with the end of event time."""
         self.last_end = -1
         """The last one."""
 
+    @property
+    def has_splits(self) -> bool:
+        """Whether a row of a split has come."""
+        return len(self._highest) > (WHOLE in self._highest)
+
     def wrong_rows(self, facts: Slice, rows: Sequence[Generated]) -> list[tuple[str, Generated]]:
         """The violations among the rows of one epoch."""
-        if self._seen is None or self._splits:
-            return [(wrong, row) for row in rows if (wrong := self._wrong(row, None))]
-        before = self._seen.before(facts, [row[0] for row in rows])
-        return [(wrong, row) for row, seen in zip(rows, before, strict=True) if (wrong := self._wrong(row, seen))]
+        seen: Sequence[tuple[int, int] | None] = [None] * len(rows)
+        if self._seen is not None:
+            seen = self._seen.before(facts, [row.seq for row in rows])
+        sent = _seqs_of_records(facts) if self.has_splits or any(row.split != WHOLE for row in rows) else None
+        wrong = []
+        for row, records in zip(rows, seen, strict=True):
+            merged = [] if sent is None else self.splits.add(row, self._is_later(row, sent))
+            if what := self._wrong(row, records):
+                merged = [(what, row), *(each for each in merged if each[1] is not row)]
+            wrong += merged
+            self._last = row
+        if sent is not None and len(sent) and int(sent[-1]) > self.splits.changed_at:
+            wrong += self.splits.settle()
+        return wrong
+
+    def _is_later(self, row: Generated, sent: Ints) -> bool:
+        """Whether time has passed since the row before this one, or a record was sent."""
+        last = self._last
+        if last is None or row.time_ns > last.time_ns:
+            return last is not None
+        return bool(np.searchsorted(sent, row.seq) > np.searchsorted(sent, last.seq))
 
     def _wrong(self, row: Generated, seen: tuple[int, int] | None) -> str:
-        seq, split, kind, timestamp, records, highest = row
-        if split >= 0:
-            return self._wrong_of_split(split, kind, timestamp, highest)
-        before = self._last
-        if kind == WATERMARK:
-            self._last = max(before, timestamp)
-            self.last_end = seq if timestamp == MAX_WATERMARK else self.last_end
-        if seen is not None and not self._splits and seen != (records, highest):
+        before = self._highest.get(row.split, NO_TIMESTAMP)
+        self._highest[row.split] = max(before, row.timestamp) if row.kind == WATERMARK else before
+        is_whole = row.split == WHOLE
+        if is_whole and row.kind == WATERMARK and row.timestamp == MAX_WATERMARK:
+            self.last_end = row.seq
+        is_counted = is_whole and row.kind != RECORD
+        if seen is not None and is_counted and seen != (row.records, row.max_timestamp):
             return "the strategy did not count the sent records"
-        if kind != WATERMARK:
+        if row.kind != WATERMARK:
             return ""
-        if timestamp <= before:
+        if row.timestamp <= before:
             return "does not grow"
-        if timestamp == MAX_WATERMARK:
-            self.end = row
+        if row.timestamp == MAX_WATERMARK:
+            self.end = row if is_whole else self.end
             return ""
-        if not self._splits:
-            return self._wrong_bound(timestamp, highest)
-        if all(watermark != timestamp for watermark, _ in self._splits.values()):
-            return "no split has reached it"
-        self._overtaken |= {split for split, (at, is_idle) in self._splits.items() if not is_idle and at < timestamp}
-        return ""
+        return "" if is_whole and self.has_splits else self._wrong_bound(row)
 
-    def _wrong_of_split(self, split: int, kind: int, timestamp: int, highest: int) -> str:
-        last, _ = self._splits.get(split, (NO_TIMESTAMP, False))
-        is_watermark = kind == WATERMARK
-        self._splits[split] = (max(last, timestamp), False) if is_watermark else (last, timestamp == IDLE)
-        if split in self._overtaken:
-            self._overtaken.remove(split)
-            return "was there, but did not hold back the others"
-        if is_watermark and timestamp <= last:
-            return "does not grow"
-        return self._wrong_bound(timestamp, highest) if is_watermark and timestamp != MAX_WATERMARK else ""
-
-    def _wrong_bound(self, timestamp: int, highest: int) -> str:
+    def _wrong_bound(self, row: Generated) -> str:
         """Rule 8.1."""
-        if self._delay is None or timestamp == highest - self._delay:
+        if self.delay is None or row.timestamp == row.max_timestamp - self.delay:
             return ""
         return "not the highest timestamp less the bound"
+
+
+def _seqs_of_records(facts: Slice) -> Ints:
+    """The rows of the records that the task sent."""
+    rows = facts.of("sent")
+    return rows.column("seq")[facts.once(sent_records)] if len(rows) else np.empty(0, dtype=np.int64)
 
 
 class Generators:
@@ -104,32 +114,48 @@ class Generators:
             for operator in graph.operators_of(task.vertex)
             if operator.kind == "watermarks" or strategy_of(operator) is not None
         ]
-        self._generators = {op.operator: Generator(op, self._seen(graph, op)) for op in self._described}
+        self._generators: dict[int, Generator] = {}
+        self._due: dict[int, DueWatermarks] = {}
+        self._activity = TaskActivity()
+        sent = graph.sent_by(task.task)
+        for operator in self._described:
+            edge = self._edge_of(operator)
+            channels = [channel.channel for channel in sent if channel.edge == edge]
+            seen = SentBefore(sent, {edge}, "timestamp") if channels else None
+            generator = self._generators[operator.operator] = Generator(operator, seen)
+            due = DueWatermarks(operator, generator.delay, channels or None, generator.splits)
+            if due.is_judged:
+                self._due[operator.operator] = due
 
-    def _seen(self, graph: JobGraph, operator: Operator) -> SentBefore | None:
-        """The records of the first edge that carries every record that a strategy saw, once and in order."""
+    def _edge_of(self, operator: Operator) -> int:
+        """The first edge that carries every record that a strategy saw, once and in order; -1: there is none."""
         if strategy_of(operator) is None:
-            return None
-        for edge in self._paths.edges_of(operator, lambda behind: behind.kind == "map" and not behind.input_tag):
-            if not edge.side_output and edge.partitioner != "BROADCAST":
-                sent = graph.sent_by(self._task.task)
-                is_used = any(channel.edge == edge.edge for channel in sent)
-                return SentBefore(sent, {edge.edge}, "timestamp") if is_used else None
-        return None
+            return -1
+        edges = self._paths.edges_of(operator, lambda behind: behind.kind == "map" and not behind.input_tag)
+        return next(
+            (edge.edge for edge in edges if not edge.side_output and edge.partitioner != "BROADCAST"),
+            -1,
+        )
 
     def feed(self, facts: Slice) -> None:
         """Examines one epoch."""
         by_operator: dict[int, list[Generated]] = {operator: [] for operator in self._generators}
-        for operator, *row in facts.of("generated_watermark").tuples(("operator", *_COLUMNS)):
-            by_operator.setdefault(operator, []).append(tuple(row))
+        for operator, *values in facts.of("generated_watermark").tuples(("operator", *_COLUMNS)):
+            by_operator.setdefault(operator, []).append(Generated(*values))
         for operator, rows in by_operator.items():
             generator = self._generator(operator)
             if generator is None:
-                for seq, *_ in rows:
-                    self._broken("generated by an operator that is not described", operator, seq)
+                for row in rows:
+                    self._broken("generated by an operator that is not described", operator, row.seq)
                 continue
             for wrong, generated in generator.wrong_rows(facts, rows):
                 self._broken_row(wrong, operator, generated)
+        if self._due:
+            self._activity.feed(facts)
+            for operator, due in self._due.items():
+                for what, seq, shown in due.feed(facts, by_operator[operator], self._activity):
+                    self._broken(what, operator, seq, **shown)
+            self._activity.forget()
 
     def _generator(self, operator: int) -> Generator | None:
         if operator not in self._generators:
@@ -144,20 +170,22 @@ class Generators:
         self._found.broken(what, (self._task.task, seq), **place, **shown)
 
     def _broken_row(self, what: str, operator: int, row: Generated) -> None:
-        seq, split, kind, timestamp, records, highest = row
         self._broken(
-            what, operator, seq, split=split, kind=named(ElementKind, kind), timestamp=timestamp, records=records,
-            max_timestamp=highest,
+            what, operator, row.seq, split=row.split, kind=named(ElementKind, row.kind), timestamp=row.timestamp,
+            records=row.records, max_timestamp=row.max_timestamp,
         )  # fmt: skip
 
     def end(self, whole: bool, end_of: Callable[[int], int]) -> None:
         """Checks that need the end. ``end_of``: the row with which an origin emits the end of event time."""
+        for number, generator in self._generators.items() if whole else ():
+            for wrong, row in generator.splits.settle():
+                self._broken_row(wrong, number, row)
         for operator in self._described:
             if operator.kind != "watermarks":
                 continue
             number, generator = operator.operator, self._generators[operator.operator]
             end_at = end_of(self._paths.origin_of_input(operator.vertex, number))
-            if generator.end is not None and generator.end[0] < end_at:
+            if generator.end is not None and generator.end.seq < end_at:
                 self._broken_row("the end of event time before the inputs reached it", number, generator.end)
             if whole and 0 <= end_at < NEVER and generator.last_end <= end_at and strategy_of(operator) is not None:
                 # Rule 8.7: an operator that assigns timestamps passes the end of event time.

@@ -77,7 +77,7 @@ class TaskStatuses:
     def _examine_strategies(self, facts: Slice) -> None:
         for seq, operator, split, kind, value in facts.of("generated_watermark").tuples(_GENERATED):
             status = self._generated.get(operator, ACTIVE)
-            if split != -1:
+            if split != -1 or kind not in (WATERMARK, STATUS):
                 continue
             if kind == WATERMARK:
                 if status == IDLE:

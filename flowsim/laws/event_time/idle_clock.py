@@ -103,6 +103,11 @@ class TaskActivity:
         if not self.moments or moment.due_ns > self.moments[-1].due_ns:
             self.moments.append(moment)
 
+    def forget(self) -> None:
+        """Forgets all lists, for a caller that examines the facts slice by slice."""
+        for known in (self.mails, self.works, self.ends, self.moments, self.full):
+            known.clear()
+
     def stored_ns(self, event: Event, has_records: bool, calls: Calls | None, until: int) -> int | None:
         """The earliest time at which a generator can have stored the time after its last record; None: not before a row.
 

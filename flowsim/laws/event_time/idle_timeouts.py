@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from flowsim.facts.kinds import LifeEvent
+from flowsim.facts.schema import PARAMS_OF_SPLITS
 from flowsim.laws.elements import sent_records
 from flowsim.laws.event_time.idle_clock import Calls, Event, IdleClock, TaskActivity, calls_of
 from flowsim.laws.event_time.paths import IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
@@ -25,8 +26,6 @@ _STRAIGHT: Final = ("map", "filter", "flat_map")
 """Kinds of operators that emit only while they process a record."""
 _TIMED: Final = ("bounded", "monotonous", "none")
 """Kinds of strategies that become idle only by their timeout."""
-_OF_SPLITS: Final = frozenset(("splits", "assignment", "files", "split_by", "partitions"))
-"""Parameters of sources whose records come from splits: each split has its own timeout, and may end before it."""
 _WHOLE: Final = -1
 _END: Final = 2**63 - 1
 
@@ -298,7 +297,7 @@ def _has_splits(operator: Operator, subtask: int) -> bool:
     splits = operator.params.get("splits")
     if operator.params.get("source") == "script" and isinstance(splits, list) and subtask < len(splits):
         return bool(splits[subtask])
-    return bool(_OF_SPLITS & operator.params.keys())
+    return bool(PARAMS_OF_SPLITS & operator.params.keys())
 
 
 def _became_idle(rows: list[Generated]) -> Iterator[Generated]:

@@ -30,7 +30,7 @@ def generated_event_time(facts: Slice) -> dict[int, list[Mark]]:
     """The watermarks and statuses that operators generated, without those of single splits, by operator."""
     found: dict[int, list[Mark]] = {}
     for operator, split, seq, kind, value in facts.of("generated_watermark").tuples(("operator", "split", *_MARK)):
-        if split == -1:
+        if split == -1 and kind in (WATERMARK, STATUS):
             found.setdefault(operator, []).append((seq, (kind, value)))
     return found
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, Level, LifeEvent
 from flowsim.laws.async_wait.places import operators_by_vertex
-from flowsim.laws.event_time.generators import NEVER, Generators
+from flowsim.laws.event_time.generators import Generators
+from flowsim.laws.event_time.idle_clock import ACTIONS
 from flowsim.laws.event_time.marks import Mark, sent_event_time, statuses, watermarks
+from flowsim.laws.event_time.merged_splits import NEVER
 from flowsim.laws.event_time.origins import Origins
 from flowsim.laws.event_time.paths import FREE, INPUTS, LAST, WATERMARK, EventTimePaths
 from flowsim.laws.event_time.queues import Queue, QueueOutput
@@ -199,21 +201,37 @@ _COUNTS: Final = """\
 - **Generated watermarks.** An operator is *without splits* at a row if it has no earlier row of a single split. A row
   of `generated_watermark` is a violation when
   - its operator is not in `operators`;
-  - `records` and `max_timestamp` are not the number and the highest timestamp (none: `MIN`) of the RECORD rows that the
-    task sent earlier over the edge that *shows* the records. This is the edge with the lowest number that has no
-    `side_output`, is not BROADCAST, and has only `map` operators with `input_tag` '' between the operator and itself.
-    This is checked if there is such an edge, the split is -1 and the operator is without splits;
+  - its split is -1 and its kind not RECORD, and `records` and `max_timestamp` are not the number and the highest timestamp
+    (none: `MIN`) of the RECORD rows that the task sent earlier over the edge that *shows* the records. This is the edge
+    with the lowest number that has no `side_output`, is not BROADCAST, and has only `map` operators with `input_tag` ''
+    between the operator and itself. This is checked if there is such an edge;
   - it is a WATERMARK that does not exceed `MIN` and all earlier ones of its task, operator and split (rule 8.5);
   - it is a WATERMARK of `MAX` with split -1 of a `watermarks` operator, and the origin of the operator's input has not
     passed `MAX` before (rule 8.7). This is checked only if this origin is the inputs, or an operator that queues, and
     its origin of statuses is not free;
   - it is a WATERMARK below `MAX`, and not `max_timestamp` - `bound_ms` - 1 (rule 8.1). This is checked if the strategy
     is `bounded` or `monotonous`, and the row is of a single split or its operator is without splits;
-  - it is a WATERMARK below `MAX` with split -1, its operator is not without splits, and no split has it as its highest
-    WATERMARK (rule 8.6);
-  - it is the first row of a split after a WATERMARK that the split should have held back (rule 8.6). That WATERMARK is
-    below `MAX`, has split -1 and is not itself a violation. It exceeds the highest WATERMARK of the split, although the
-    last row of the split before it was not IDLE.
+  - it is a WATERMARK below `MAX` with split -1, a split counts, and the row is not the *merged watermark* (rule 8.6).
+- The **merged watermark**: a split counts from its first row to its END_OF_PARTITION row. The merged watermark is the lowest
+  of the highest WATERMARKs of the splits that count and whose last row is not IDLE, or the highest of all that count if there
+  are none of these; `MIN` is the watermark of a split without a WATERMARK. It is judged before the first row of a split that
+  is not ACTIVE with `records` 0 (its beginning is not recorded), and before the first RECORD row (records belong to no split).
+  - *At once*: 1 for a row of a split that counts, neither its first nor its last one, if the next row of its operator does
+    not follow in the same call, and the merged watermark then exceeds all WATERMARKs with split -1, and all merged watermarks
+    that were counted as missing. A row does not follow in the same call if its `time_ns` is higher, if the task sent a RECORD
+    in between, or if it is the first or last row of a split. Without a next row, a later RECORD or the end of a whole run
+    shows it.
+  - *At the next call*: 1 for an END_OF_PARTITION row of a split that counts, if the merged watermark then exceeds all
+    WATERMARKs with split -1, and still does at the moment at which the calls of `auto_watermark_interval_ms` after it have
+    run, as in law idle.
+- **Records**: 1 for each action of a task (its END outside of all others) before which the highest timestamp of RECORD rows
+  over the edge that shows the records rises to T, if no row shows T by the moment at which the calls of
+  `auto_watermark_interval_ms` after the action have run, as in law idle. A row shows its `max_timestamp`; with split -1 only if
+  its operator is without splits, or the merged watermark is not judged; a WATERMARK of `MAX` with split -1 shows all.
+  This is checked if the strategy is `bounded` or `monotonous` and T - `bound_ms` - 1 is above `MIN`.
+- *At the next call* and *Records* need the periodic calls: under the conditions of "Too late" in law idle, and until a FINISH,
+  CLOSE, STOP_NO_DRAIN, CANCELING, CANCELED or FAILED. `auto_watermark_interval_ms` is in `params.watermarks` of strategies
+  with `idle_ms`, and of sources with splits.
 - In a whole run, 1 for each `watermarks` operator that generates, if the origin of its input passes `MAX` and the
   operator has no later WATERMARK of `MAX` with split -1. This is checked for the same origins.
 - Strategies of kind `custom` are scripted sources with their own watermarks, and user-defined generators. They may
@@ -225,14 +243,15 @@ LAWS: Final = (
         ID,
         "A task sends exactly the watermarks and statuses that result from its combined inputs, or that its "
         "strategies generate from their records.",
-        ("5.8", "8.1", "8.5", "8.6", "8.7", "8.15", "8.16", "8.18", "12.100"),
+        ("5.8", "8.1", "8.2", "8.5", "8.6", "8.7", "8.15", "8.16", "8.18", "12.100"),
         Level.ELEMENTS,
         {
             "sent": ("channel", "kind", "timestamp"),
             "task_watermark": ("input", "kind", "timestamp"),
-            "generated_watermark": ("operator", "split", "kind", "timestamp", "records", "max_timestamp"),
+            "generated_watermark": ("operator", "split", "kind", "timestamp", "records", "max_timestamp", "time_ns"),
             "async_elements": ("operator", "entry", "action", "kind", "timestamp"),
-            "lifecycle": ("operator", "event"),
+            "lifecycle": ("operator", "event", "time_ns"),
+            "actions": ACTIONS,
         },
         _make,
         needs_channels,

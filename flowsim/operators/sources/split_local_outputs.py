@@ -14,7 +14,6 @@ from flowsim.streamrecord.output import Output
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.recorded_watermarks import ObservedGenerator, RecordedWatermarks
 from flowsim.watermark.watermark_output import WatermarkOutput
-from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 from flowsim.watermark.watermark_to_data_output import WatermarkUpdateListener
 
@@ -66,7 +65,7 @@ class SplitLocalOutputs:
         self._collector = collector
         self._strategy = strategy
         self._input_clock = input_clock
-        self._multiplexer = WatermarkOutputMultiplexer(output)
+        self._multiplexer = ctx.components.create_multiplexer(output)
         self._listener = listener
         self._facts = facts
         self._missing = missing
@@ -119,6 +118,8 @@ class SplitLocalOutputs:
             self._listener.split_finished(split_id)
         self.released_records += split.output.records
         self._multiplexer.unregister_output(split_id)
+        if self._facts is not None:
+            self._facts.release_split(self.index_of[split_id])
 
     def emit_periodic_watermark(self) -> None:
         for split in self._splits.values():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.memory import CollectSink
-from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
+from flowsim.connectors.script import Entry, ScriptedSource, end, record, sleep, watermark
 from flowsim.datastream import (
     AsyncDataStream,
     AsyncRetryStrategy,
@@ -87,6 +87,10 @@ CASES = (
     _case("processing_time_timer_lost", "alarms", "timers"),
     _case("timer_lost", "alarms", "timers"),
     _case("watermark_too_high", "Source: ticks", "task-watermark"),
+    _case("periodic_emit_skipped", "Source: ticks", "task-watermark"),
+    _case("periodic_emit_skipped", "Source: splits", "task-watermark"),
+    _case("idle_splits_not_flushed", "Source: splits", "task-watermark"),
+    _case("idle_split_holds_back", "Source: splits", "task-watermark"),
     _case("idle_but_speaking", "Source: ticks", "idle"),
     _case("idle_under_back_pressure", "Source: bursts", "idle"),
     _case("idle_clock_stuck", "Source: bursts", "idle"),
@@ -216,6 +220,14 @@ def ticks() -> list[Entry]:
     return [*before, sleep(4 * FLUSHED_MS), record(("t", 4), 500), sleep(FLUSHED_MS)]
 
 
+def splits() -> list[Entry]:
+    """Two splits that become idle, first both and later one of them; the slower one ends before the other."""
+    both = [record(("a", 1), 100, split="p"), record(("b", 2), 50, split="q"), sleep(8 * FLUSHED_MS)]
+    ahead = [record(("a", 3), 200, split="p"), sleep(FLUSHED_MS), record(("a", 4), 300, split="p"), sleep(FLUSHED_MS)]
+    last = [record(("b", 5), 350, split="q"), record(("a", 6), 400, split="p"), sleep(FLUSHED_MS), end(split="q")]
+    return [*both, *ahead, *last, sleep(FLUSHED_MS)]
+
+
 def bursts() -> list[Entry]:
     """More big records than the buffers can hold, for a slow reader, and then none for a long time."""
     return [*(record(("b" * 30_000, number), 10 * number) for number in range(40)), sleep(60_000)]
@@ -287,8 +299,8 @@ def joined(env: StreamExecutionEnvironment) -> tuple[DataStream, DataStream]:
 
 def fault_job() -> StreamGraph:
     """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers and are
-    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, one whose records
-    two async operators ask about, and two that are joined in intervals and in windows."""
+    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, one with two
+    splits, one whose records two async operators ask about, and two that are joined in intervals and in windows."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
     keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())
@@ -310,6 +322,8 @@ def fault_job() -> StreamGraph:
     strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))
     ticking = env.from_source(ScriptedSource(ticks()), strategy, "ticks").rebalance()
     ticking.sink_to(CollectSink()).set_parallelism(2).name("tick sink")
+    split = env.from_source(ScriptedSource(splits()), strategy, "splits").rebalance()
+    split.sink_to(CollectSink()).set_parallelism(2).name("split sink")
     bursting = env.from_source(ScriptedSource(bursts()), strategy, "bursts").rebalance()
     bursting.map(lambda pair: pair[1]).name("slow").cost(1_000_000_000).sink_to(CollectSink()).name("slow sink")
     asked_and_answered(env).rebalance().sink_to(CollectSink()).name("answer sink")

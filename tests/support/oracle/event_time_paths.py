@@ -152,7 +152,7 @@ def emissions(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Cause
         for task, rows in arrived.items()
     }
     for seq, task, operator, _, split, kind, value, _, _ in sorted(facts.rows("generated_watermark")):
-        if split == -1:
+        if split == -1 and kind in (ElementKind.WATERMARK, ElementKind.STATUS):
             causes.setdefault((task, operator), []).append((seq, [(kind, value)]))
     return {place: _passed(of_place) for place, of_place in causes.items()}
 

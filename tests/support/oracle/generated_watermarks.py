@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph, Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.oracle.async_wait.queued_event_time import QueueEmissions
+from tests.support.oracle.due_watermarks import judge_due
 from tests.support.oracle.event_time_paths import INPUTS, Cause, EventTimePaths
 from tests.support.oracle.facts import Facts, Findings
-from tests.support.oracle.valve_model import IDLE
+from tests.support.oracle.merged_splits import Made, is_another, missing
 
 _BOUNDED = ("bounded", "monotonous")
-Made = tuple[int, int, int, int, int, int]
-"""Sequence number, split, kind, timestamp, records seen and the highest timestamp among them."""
 Seen = tuple[list[int], list[int]]
 """Sequence numbers of records, and the highest timestamp up to each."""
 
@@ -26,9 +25,14 @@ def judge_generated(
 ) -> None:  # fmt: skip
     """Counts every row of ``generated_watermark`` that is not what it should be, once."""
     made: dict[tuple[int, int], list[Made]] = {}
-    for seq, task, operator, _, split, kind, timestamp, records, highest in facts.rows("generated_watermark"):
-        made.setdefault((task, operator), []).append((seq, split, kind, timestamp, records, highest))
+    for seq, task, operator, time_ns, split, kind, timestamp, records, highest in facts.rows("generated_watermark"):
+        made.setdefault((task, operator), []).append((seq, split, kind, timestamp, records, highest, time_ns))
+    sent: dict[int, list[int]] = {}
+    for seq, task, _, _, _, kind, *_ in facts.rows("sent"):
+        if kind == ElementKind.RECORD:
+            sent.setdefault(task, []).append(seq)
     seen = _seen(facts, graph, paths, set(made)) if made else {}
+    judge_due(findings, facts, graph, visible_edges(graph, paths), made)
     ends = _EndsOfInputs(paths, called_for, queues)
     if whole:
         _judge_ends(findings, graph, ends, made)
@@ -40,8 +44,11 @@ def judge_generated(
             continue
         reached = ends.reached(described, task)
         judge = _Generator(described, reached, seen.get((task, operator)))
-        for row in sorted(rows):
-            wrong = judge.wrong(row)
+        rows = sorted(rows)
+        wrongs = [(judge.wrong(rows, place), row) for place, row in enumerate(rows)]
+        if any(row[1] != -1 for row in rows):
+            wrongs += [("missing", row) for row in missing(rows, sent.get(task, []), whole)]
+        for wrong, row in wrongs:
             if wrong:
                 findings.broken(
                     wrong, task=task, operator=operator, seq=row[0], split=row[1], kind=ElementKind(row[2]),
@@ -78,52 +85,29 @@ class _Generator:
         self.delay = bound + 1 if kind in _BOUNDED and isinstance(bound, int) else None
         self.reached_the_end = reached_the_end
         self.seen = seen
-        self.highest = NO_TIMESTAMP
-        self.splits: dict[int, tuple[int, bool]] = {}
-        """Per split its last watermark and whether it is idle."""
-        self.overtaken: set[int] = set()
 
-    def wrong(self, row: Made) -> str:
-        seq, split, kind, timestamp, _, _ = row
-        if split >= 0:
-            return self._wrong_of_split(row)
-        before = self.highest
-        if kind == ElementKind.WATERMARK:
-            self.highest = max(before, timestamp)
-        if self.seen is not None and not self.splits and self._seen_before(seq, self.seen) != row[4:]:
+    def wrong(self, rows: Sequence[Made], place: int) -> str:
+        seq, split, kind, timestamp, records, highest, _ = rows[place]
+        before = [row[3] for row in rows[:place] if row[1] == split and row[2] == ElementKind.WATERMARK]
+        is_mark = kind != ElementKind.RECORD
+        if (
+            split == -1
+            and is_mark
+            and self.seen is not None
+            and self._seen_before(seq, self.seen) != (records, highest)
+        ):
             return "not the records that it gave out"
         if kind != ElementKind.WATERMARK:
             return ""
-        if timestamp <= before:
+        if timestamp <= max([NO_TIMESTAMP, *before]):
             return "does not grow"
         if timestamp == MAX_WATERMARK:
-            return "" if self.reached_the_end <= seq else "the end of event time before its input reached it"
-        if not self.splits:
-            return "" if self._is_due(timestamp, row[5]) else "not the highest timestamp less the bound"
-        if all(mark != timestamp for mark, _ in self.splits.values()):
-            return "no split has reached it"
-        self.overtaken |= {other for other, (mark, idle) in self.splits.items() if not idle and mark < timestamp}
-        return ""
-
-    def _wrong_of_split(self, row: Made) -> str:
-        _, split, kind, timestamp, _, highest = row
-        mark, _ = self.splits.get(split, (NO_TIMESTAMP, False))
-        held_back = split in self.overtaken
-        self.overtaken.discard(split)
-        if kind == ElementKind.STATUS:
-            self.splits[split] = (mark, timestamp == IDLE)
-            return "still there, but did not hold back the others" if held_back else ""
-        self.splits[split] = (max(mark, timestamp), False)
-        if held_back:
-            return "still there, but did not hold back the others"
-        if timestamp <= mark:
-            return "does not grow"
-        due = timestamp == MAX_WATERMARK or self._is_due(timestamp, highest)
-        return "" if due else "not the highest timestamp less the bound"
-
-    def _is_due(self, timestamp: int, highest: int) -> bool:
-        """Rule 8.1."""
-        return self.delay is None or timestamp == highest - self.delay
+            early = split == -1 and self.reached_the_end > seq
+            return "the end of event time before its input reached it" if early else ""
+        is_merged = split == -1 and any(row[1] != -1 for row in rows[:place])
+        if not is_merged and self.delay is not None and timestamp != highest - self.delay:
+            return "not the highest timestamp less the bound"
+        return "not what the splits have reached together" if is_another(rows, place) else ""
 
     def _seen_before(self, seq: int, seen: Seen) -> tuple[int, int]:
         count = bisect_left(seen[0], seq)

@@ -20,12 +20,12 @@ from tests.support.oracle.valve_model import ACTIVE, IDLE
 _STRAIGHT: Final = ("map", "filter", "flat_map")
 _TIMED: Final = ("bounded", "monotonous", "none")
 _OF_SPLITS: Final = {"splits", "assignment", "files", "split_by", "partitions"}
-_ENDS: Final = (
+ENDS: Final = (
     LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.STOP_NO_DRAIN, LifeEvent.CANCELING, LifeEvent.CANCELED, LifeEvent.FAILED,
 )  # fmt: skip
 _BUSY: Final = 8
 _REAL_TIME_NS: Final = 10**18
-_LAST: Final = 2**63 - 1
+LAST: Final = 2**63 - 1
 Event = tuple[int, int]
 """Sequence number and time."""
 Moment = tuple[int, int, int]
@@ -46,7 +46,7 @@ def judge_timeouts(findings: Findings, facts: Facts, graph: JobGraph) -> None:
 
 
 @dataclass
-class _Activity:
+class Activity:
     """What the rows of ``actions`` of one task say."""
 
     rows: list[Row]
@@ -132,13 +132,13 @@ class _Strategy:
         self.some = [(row[0], row[2]) for row in sent if row[3] in some]
         self.every = None if every is None else [(row[0], row[2]) for row in sent if row[3] in every]
         self.started: list[Event] = []
-        self.stopped = _LAST
+        self.stopped = LAST
         for seq, of, of_operator, time_ns, event in facts.rows("lifecycle"):
             if of == task.task and event == LifeEvent.RUNNING:
                 self.started.append((seq, time_ns))
             if of == task.task and event == LifeEvent.OPEN and of_operator == operator.operator:
                 self.opened_ns = time_ns
-            if of == task.task and event in _ENDS and of_operator in (operator.operator, -1):
+            if of == task.task and event in ENDS and of_operator in (operator.operator, -1):
                 self.stopped = min(self.stopped, seq)
         self.pauses: dict[int, list[tuple[int, int]]] = {}
         self.aligned: dict[int, int] = {}
@@ -151,8 +151,8 @@ class _Strategy:
                 elif split in paused:
                     self.pauses.setdefault(split, []).append((paused.pop(split), time_ns))
         for split, since in paused.items():
-            self.pauses.setdefault(split, []).append((since, _LAST))
-        self.activity = _Activity([row for row in facts.rows("actions") if row[1] == task.task])
+            self.pauses.setdefault(split, []).append((since, LAST))
+        self.activity = Activity([row for row in facts.rows("actions") if row[1] == task.task])
         self.activity.read()
 
     def _channels(self, graph: JobGraph, task: Task, operator: Operator) -> tuple[set[int], set[int] | None]:
@@ -174,7 +174,7 @@ class _Strategy:
         return some, every[min(every)] if every else None
 
     def judge(self) -> None:
-        first_split_row = min((rows[0][0] for split, rows in self.rows.items() if split != -1), default=_LAST)
+        first_split_row = min((rows[0][0] for split, rows in self.rows.items() if split != -1), default=LAST)
         for split, rows in sorted(self.rows.items()):
             status = ACTIVE
             for row in rows:
@@ -190,8 +190,8 @@ class _Strategy:
         if not self.has_splits:
             events = [*self.started[:1], *self.every]
             for number, event in enumerate(events):
-                after = events[number + 1] if number + 1 < len(events) else (_LAST, _LAST)
-                is_long = after[0] == _LAST or after[1] - event[1] > self.timeout_ns
+                after = events[number + 1] if number + 1 < len(events) else (LAST, LAST)
+                is_long = after[0] == LAST or after[1] - event[1] > self.timeout_ns
                 self._judge_late(-1, event, min(after[0], first_split_row), is_long)
         for split, periods in self._silences(self.every).items():
             for event, until in periods:
@@ -245,7 +245,7 @@ class _Strategy:
                 counts[split] = records
                 found.setdefault(split, []).append(((seq, time_ns), seq))
             if sum(counts.values()) == len([event for event in sent if event[0] < seq]):
-                until = min((event[0] for event in sent if event[0] >= seq), default=_LAST)
+                until = min((event[0] for event in sent if event[0] >= seq), default=LAST)
                 for periods in found.values():
                     periods[-1] = (periods[-1][0], until)
         return found

@@ -22,7 +22,7 @@ def idle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     sent = sent_event_time(facts)
     made: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
     for seq, task, operator, time_ns, split, kind, timestamp, _, _ in facts.rows("generated_watermark"):
-        if split == -1:
+        if split == -1 and kind in (ElementKind.WATERMARK, ElementKind.STATUS):
             made.setdefault((task, operator), []).append((seq, kind, timestamp, time_ns))
     findings = Findings(sum(map(len, sent.values())) + sum(map(len, made.values())))
     paths, called_for = EventTimePaths(graph), emissions(facts, graph)

@@ -123,24 +123,92 @@ def test_watermark_of_strategy_that_does_not_grow_violates() -> None:
     assert source().makes(WATERMARK, 6, 2, 9).sends(WATERMARK, 6).broken("task-watermark") == ["does not grow"]
 
 
-def test_merged_watermark_is_minimum_of_splits() -> None:
+ENDED = ElementKind.END_OF_PARTITION
+WRONG, MISSING = "not the merged watermark of the splits", "the merged watermark of the splits is missing"
+
+
+class Splits:
+    """A source with two splits, whose records no edge shows."""
+
+    def __init__(self, *splits: int) -> None:
+        self.history = History(inputs=0, chain=(("source", {"watermarks": {"kind": "none"}}), ("filter", {})))
+        for split in splits or (0, 1):
+            self.make(STATUS, ACTIVE, split)
+
+    def make(self, kind: ElementKind, timestamp: int, split: int = -1, records: int = 0, at_ms: int = 0) -> Splits:
+        self.history.makes(kind, timestamp, records, split=split, at_ns=at_ms * MS)
+        if split == -1 and kind in (WATERMARK, STATUS):
+            self.history.sends(kind, timestamp)
+        return self
+
+    def broken(self, whole: bool = True) -> list[object]:
+        return self.history.broken("task-watermark", whole)
+
+
+def test_merged_watermark_is_minimum_of_splits_and_of_all_the_maximum_if_they_are_idle() -> None:
     """Rule 8.6."""
-    history = History(inputs=0, chain=SOURCE)
-    history.makes(WATERMARK, 6, 1, 9, split=0).makes(WATERMARK, 3, 1, 6, split=1)
-    history.makes(WATERMARK, 3, 2, 9).sends(WATERMARK, 3).makes(STATUS, IDLE, 1, 6, split=1)
-    history.makes(WATERMARK, 6, 2, 9).sends(WATERMARK, 6)
-    assert history.broken("task-watermark") == []
-    history.makes(WATERMARK, 8, 2, 11, split=0).makes(WATERMARK, 7, 1, 10, split=1).makes(WATERMARK, 8).sends(
-        WATERMARK, 8
-    )
-    assert history.broken("task-watermark") == [], "the slower one may have ended"
-    history.makes(WATERMARK, 9, 2, 12, split=1)
-    assert history.broken("task-watermark") == ["was there, but did not hold back the others"]
+    made = Splits().make(WATERMARK, 6, 0).make(WATERMARK, 3, 1).make(WATERMARK, 3, at_ms=0)
+    made.make(STATUS, IDLE, 1, 1, 5).make(WATERMARK, 6, at_ms=5).make(WATERMARK, 9, 0, 2, 7).make(WATERMARK, 9, at_ms=7)
+    made.make(STATUS, IDLE, 0, 2, 9).make(STATUS, IDLE, at_ms=9).make(STATUS, ACTIVE, 1, 1, 11)
+    assert made.broken() == []
+    ahead = Splits().make(WATERMARK, 6, 0).make(STATUS, IDLE, 1).make(WATERMARK, 6).make(WATERMARK, 8, 0, 1, 2)
+    assert ahead.make(WATERMARK, 8, at_ms=2).make(STATUS, IDLE, 0, 1, 4).make(STATUS, IDLE, at_ms=4).broken() == []
 
 
-def test_merged_watermark_that_no_split_reached_violates() -> None:
-    history = History(inputs=0, chain=SOURCE).makes(WATERMARK, 6, 1, 9, split=0).makes(WATERMARK, 5).sends(WATERMARK, 5)
-    assert history.broken("task-watermark") == ["no split has reached it"]
+@pytest.mark.parametrize("emitted", [6, 4])
+def test_merged_watermark_that_is_not_that_of_the_splits_violates(emitted: int) -> None:
+    assert Splits().make(WATERMARK, 6, 0).make(WATERMARK, 3, 1).make(WATERMARK, emitted).broken()[:1] == [WRONG]
+
+
+def test_missing_merged_watermark_violates() -> None:
+    """Rule 8.6: it is due in the call in which a split makes it possible, and the run or the next call shows that."""
+    made = Splits().make(WATERMARK, 6, 0).make(WATERMARK, 3, 1)
+    assert made.broken() == [MISSING]
+    assert made.broken(whole=False) == [], "it may come"
+    assert made.make(WATERMARK, 7, 0, 1, at_ms=1).broken(whole=False) == [MISSING]
+
+
+def test_record_after_split_shows_that_merged_watermark_is_missing() -> None:
+    made = Splits().make(WATERMARK, 6, 0).make(WATERMARK, 3, 1)
+    made.history.sends(RECORD, 9, 0)
+    assert made.broken(whole=False) == [MISSING]
+
+
+def test_late_merged_watermark_violates() -> None:
+    made = Splits().make(WATERMARK, 6, 0).make(WATERMARK, 3, 1).make(WATERMARK, 7, 0, 1, at_ms=1)
+    assert made.make(WATERMARK, 3, at_ms=1).broken() == [MISSING]
+
+
+def test_no_flush_of_maximum_when_all_splits_are_idle_violates() -> None:
+    made = Splits().make(WATERMARK, 6, 0).make(WATERMARK, 3, 1).make(WATERMARK, 3)
+    made.make(STATUS, IDLE, 0, 1, 5).make(STATUS, IDLE, 1, 1, 5).make(STATUS, IDLE, at_ms=5)
+    assert made.broken() == [MISSING]
+
+
+def test_idle_split_that_holds_back_merged_watermark_violates() -> None:
+    made = Splits().make(WATERMARK, 6, 0).make(WATERMARK, 3, 1).make(WATERMARK, 3).make(STATUS, IDLE, 1, 1, 5)
+    assert made.broken() == [MISSING]
+
+
+def test_split_without_watermark_holds_back_the_others_until_it_ends() -> None:
+    made = Splits().make(WATERMARK, 6, 0).make(ENDED, 0, 1)
+    assert made.broken() == [], "it counts from the next call on"
+    made.make(WATERMARK, 8, 0, 2, 5)
+    assert made.broken() == [MISSING]
+    assert made.make(WATERMARK, 8, at_ms=5).broken() == []
+
+
+def test_split_that_begins_late_holds_back_the_others() -> None:
+    made = Splits(0).make(WATERMARK, 6, 0).make(WATERMARK, 6).make(STATUS, ACTIVE, 1).make(WATERMARK, 8, 0, 1, 2)
+    assert made.make(WATERMARK, 3, 1, 1, 3).broken() == []
+    assert made.make(WATERMARK, 8, at_ms=3).broken() == [WRONG]
+
+
+def test_source_whose_splits_are_not_known_is_not_judged_by_them() -> None:
+    """Older recordings show no beginnings; and records that belong to no split have watermarks, too."""
+    older = Splits(0).make(WATERMARK, 6, 1).make(WATERMARK, 6, 0).make(WATERMARK, 5)
+    mixed = Splits(0).make(WATERMARK, 6, 0).make(WATERMARK, 6).make(RECORD, NO_TIMESTAMP).make(WATERMARK, 9)
+    assert older.broken() == mixed.broken() == []
 
 
 ASSIGNS = (("watermarks", BOUNDED),)
@@ -386,3 +454,93 @@ def test_clock_of_task_with_checkpoint_lock_and_of_real_time_is_not_judged() -> 
     locked.history.acts(ActionPhase.BEGIN, ActionKind.LOCK_HOLDER, 101 * MS)
     locked.history.acts(ActionPhase.END, ActionKind.LOCK_HOLDER, 101 * MS)
     assert locked.calls(*range(102, 136, 2)).broken() == []
+
+
+# Law task-watermark: what a periodic call generates is there when it has run (rules 8.1, 8.2, 8.6).
+
+LATE_MARK = "no watermark is generated for the highest timestamp"
+EVERY_2_MS: dict[str, object] = {"watermarks": {"kind": "bounded", "bound_ms": 2, "auto_watermark_interval_ms": 2}}
+
+
+class Periodic:
+    """A source opened at 100 ms, whose periodic calls come every 2 ms; it reads a record at 101 ms."""
+
+    def __init__(self, strategy: dict[str, object] = EVERY_2_MS, behind: str = "map") -> None:
+        self.now_ms = 101
+        self.history = History(inputs=0, chain=(("source", strategy), (behind, {})))
+        self.history.lives(LifeEvent.OPEN, 0, at_ns=OPENED_NS).lives(LifeEvent.RUNNING, at_ns=OPENED_NS)
+        self.history.acts(ActionPhase.BEGIN, ActionKind.DEFAULT_ACTION, 101 * MS)
+
+    def read(self) -> Periodic:
+        self.history.sends(RECORD, 9, 0, at_ns=101 * MS)
+        self.history.acts(ActionPhase.END, ActionKind.DEFAULT_ACTION, 101 * MS)
+        return self
+
+    def waits(self, *at_ms: int) -> Periodic:
+        """The loop waits for mail until each of these times."""
+        for now_ms in at_ms:
+            self.history.waits(self.now_ms * MS, now_ms * MS)
+            self.now_ms = now_ms
+        return self
+
+    def makes(self, timestamp: int, at_ms: int, highest: int = 9, split: int = -1) -> Periodic:
+        self.history.makes(WATERMARK, timestamp, 1, highest, split=split, at_ns=at_ms * MS)
+        if split < 0:
+            self.history.sends(WATERMARK, timestamp, at_ns=at_ms * MS)
+        return self
+
+    def broken(self) -> list[object]:
+        return self.history.broken("task-watermark", whole=False)
+
+
+def test_watermark_of_next_periodic_call_satisfies_law() -> None:
+    """Rule 8.2."""
+    assert Periodic().read().waits(102).makes(6, 102).waits(104, 106).broken() == []
+
+
+def test_watermark_that_next_periodic_call_leaves_out_violates() -> None:
+    never = Periodic().read().waits(102, 104)
+    assert never.broken() == [], "the call of 102 ms may be the next thing that the task does"
+    assert never.waits(106).broken() == [LATE_MARK]
+    assert Periodic().read().waits(102, 104, 106).makes(6, 106).waits(108).broken() == [LATE_MARK], "one call too late"
+
+
+@pytest.mark.parametrize("event", [LifeEvent.FINISH, LifeEvent.CANCELING, LifeEvent.STOP_NO_DRAIN])
+def test_no_periodic_call_is_due_after_end(event: LifeEvent) -> None:
+    made = Periodic().read().waits(102)
+    made.history.lives(event, 0 if event is LifeEvent.FINISH else -1)
+    assert made.waits(104, 106, 108).broken() == []
+
+
+@pytest.mark.parametrize("strategy", [{"kind": "custom"}, {"kind": "bounded", "bound_ms": 2}, {"kind": "none"}])
+def test_watermark_of_unknown_calls_or_of_other_strategy_may_be_missing(strategy: dict[str, object]) -> None:
+    own = {"auto_watermark_interval_ms": 2} if strategy["kind"] != "bounded" else {}
+    assert Periodic({"watermarks": {**strategy, **own}}).read().waits(102, 104, 106).broken() == []
+
+
+def test_record_below_the_highest_timestamp_needs_no_watermark() -> None:
+    made = Periodic()
+    made.history.sends(RECORD, 20, 0, at_ns=101 * MS)
+    made.read().history.acts(ActionPhase.BEGIN, ActionKind.DEFAULT_ACTION, 101 * MS)
+    assert made.makes(17, 101, 20).waits(102, 104, 106).broken() == ["the strategy did not count the sent records"]
+
+
+def test_merged_watermark_after_end_of_split_is_due_at_next_call() -> None:
+    """Rule 8.6: an unregistered split no longer counts, from the next update on."""
+
+    def ended(*, late: bool, begins: bool = False) -> list[object]:
+        made = Periodic({"watermarks": {"kind": "none", "auto_watermark_interval_ms": 2}}, "filter")
+        for split in (0, 1):
+            made.history.makes(STATUS, ACTIVE, split=split)
+        made.makes(6, 101, split=0).history.makes(ENDED, 0, split=1, at_ns=101 * MS)
+        made.history.acts(ActionPhase.END, ActionKind.DEFAULT_ACTION, 101 * MS)
+        made.waits(102)
+        if begins:
+            made.history.makes(STATUS, ACTIVE, split=2, at_ns=102 * MS)
+        elif not late:
+            made.makes(6, 102)
+        made.waits(104, 106)
+        return made.makes(6, 106).broken() if late else made.broken()
+
+    assert ended(late=False) == ended(late=False, begins=True) == []
+    assert ended(late=True) == ["no merged watermark after the end of a split"]

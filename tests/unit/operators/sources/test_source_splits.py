@@ -11,7 +11,7 @@ from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness
-from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
@@ -182,6 +182,7 @@ def test_generated_watermarks_are_recorded_with_split_and_count() -> None:
         poll(harness)
     watermark_, status = ElementKind.WATERMARK, ElementKind.STATUS
     assert [row[4:] for row in recorder.rows("generated_watermark")] == [
+        (0, status, 0, 0, NO_TIMESTAMP), (1, status, 0, 0, NO_TIMESTAMP),
         (0, watermark_, 8, 1, 9), (1, watermark_, 4, 1, 5), (-1, watermark_, 4, 2, 9),
         (1, watermark_, 6, 2, 7), (-1, watermark_, 6, 3, 9), (1, status, -1, 2, 7), (-1, watermark_, 8, 3, 9),
         (1, status, 0, 3, 30), (1, watermark_, 29, 3, 30),

@@ -125,6 +125,12 @@ def _none_late(facts: RunFacts, tasks: frozenset[int] | None) -> WhyAnswer:
     return WhyAnswer(Cause(text, rules, place_of(intakes.row(0))), tuple(causes))
 
 
+def _never_late(plan: WindowPlan) -> str:
+    """Why no record is late at windows that do not follow event time (rule 10.6)."""
+    why = "the global window is never closed" if plan.shape == "global" else "the windows follow the clock"
+    return f"{why}, so no record is late"
+
+
 def _of_attempts(facts: RunFacts, intakes: Rows) -> str:
     """How many of the records arrived in each attempt of a task; '' if it was never restarted."""
     counts = Counter(_at(facts, row, "window_intake")[2] for row in intakes)
@@ -140,7 +146,7 @@ def _none_late_at(name: str, count: str, operator: Operator | None, rows: Rows) 
         return Cause(f"{name} got {count}, none below its watermark.", ("10.35",), place)
     plan = None if operator is None else window_plan(operator)
     if plan is not None and not plan.event_time:
-        return Cause(f"{name} got {count}: its windows follow the clock, so no record is late.", ("10.6",), place)
+        return Cause(f"{name} got {count}: {_never_late(plan)}.", ("10.6",), place)
     behind = rows.where(_is_behind(rows))
     if not len(behind):
         return Cause(f"{name} got {count}, all above its watermark.", ("10.9",), place)
@@ -187,7 +193,8 @@ def _why_in_time(operator: Operator | None, plan: WindowPlan | None, windows: li
     if is_interval_join(operator):
         return Cause(f"Its timestamp is not below the watermark, which was {watermark}.", ("10.35",), place)
     if plan is not None and not plan.event_time:
-        return Cause("The windows follow the clock, so no record is late.", ("10.6",), place)
+        why = _never_late(plan)
+        return Cause(f"{why[0].upper()}{why[1:]}.", ("10.6",), place)
     if row["timestamp"] > row["watermark"]:
         return Cause(f"It arrived above the watermark, which was {watermark}.", ("10.9",), place)
     if plan is None:

@@ -72,7 +72,7 @@ def records_in(facts: RunFacts, one: OperatorAt) -> tuple[int | None, Row | None
 def _emitted(facts: RunFacts, task: int, operator: Operator, tag: str = "") -> tuple[int, Row | None] | None:
     """How many records an operator in a chain emitted while its task runs; None: it is not recorded."""
     if tag:
-        if operator.kind != "window" or operator.params.get("late_tags") != [tag]:
+        if operator.kind not in ("window", "interval_join") or operator.params.get("late_tags") != [tag]:
             return None
         rows = facts.rows("late_drop", task).equal(operator=operator.operator, side_output=1)
         return len(rows), rows.last()

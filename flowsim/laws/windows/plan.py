@@ -206,6 +206,18 @@ def parts_of(trigger: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list | tuple) else []
 
 
+def trigger_parts(trigger: object) -> list[tuple[str, Mapping[str, object]]]:
+    """The triggers inside a trigger, each with its parameters; purging ones are left out, time-outs are not."""
+    if not isinstance(trigger, Mapping):
+        return []
+    kind, inner = str(trigger.get("kind", "")), trigger.get("of")
+    if kind == "any_of":
+        return [part for each in parts_of(trigger) for part in trigger_parts(each)]
+    if not isinstance(inner, Mapping):
+        return [(kind, trigger)]
+    return [*([(kind, trigger)] if kind == "timeout" else []), *trigger_parts(inner)]
+
+
 def _predictable(trigger: Mapping[str, object] | None, shape: str, event_time: bool) -> Mapping[str, object] | None:
     """The cleanup of a processing-time window is not recorded, so whether it still exists at a watermark is not known."""
     by_watermark = {"event_time", "continuous_event_time", "end_of_stream"}

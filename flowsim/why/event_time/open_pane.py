@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from flowsim.facts.kinds import LifeEvent
-from flowsim.laws.windows.plan import number_of, parts_of
+from flowsim.facts.kinds import LifeEvent, TimeDomain, TimerAction
+from flowsim.laws.windows.plan import number_of, trigger_parts
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time, span_text
@@ -30,7 +30,7 @@ def pane_text(facts: RunFacts, pane: Pane) -> str:
 
 def open_pane_causes(facts: RunFacts, pane: Pane) -> list[Cause]:
     """Why a window with records has not fired at the moment of the facts."""
-    parts = _parts(pane.operator.params.get("trigger"))
+    parts = trigger_parts(pane.operator.params.get("trigger")) or [("", {})]
     if len(parts) == 1:
         return _causes(facts, pane, *parts[0])
     text = f"It fires when one of its triggers fires: {', '.join(kind for kind, _ in parts)}."
@@ -39,6 +39,8 @@ def open_pane_causes(facts: RunFacts, pane: Pane) -> list[Cause]:
         if kind == "count":
             count = count_text(number_of(part, "count"), "record")
             each = [Cause(f"The trigger count fires at every {count} that it counts.", ("10.19",))]
+        elif kind == "timeout":
+            each = [_by_time_out(facts, pane, part)]
         else:
             each = _causes(facts, pane, kind, part)
         causes += [cause for cause in each if cause not in causes]
@@ -70,17 +72,26 @@ def _causes(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object]) ->
     return [Cause(text, ("10.7",), place_of(pane.waiting[-1]))]
 
 
-def _parts(trigger: object) -> list[tuple[str, Mapping[str, object]]]:
-    """The triggers of which one is enough, each as ``_kind`` returns it."""
-    kind, of = _kind(trigger)
-    return [each for part in parts_of(of) for each in _parts(part)] if kind == "any_of" else [(kind, of)]
+def _by_time_out(facts: RunFacts, pane: Pane, of: Mapping[str, object]) -> Cause:
+    after = duration_text(number_of(of, "interval_ms") * NS_PER_MS)
+    which = "its last record" if of.get("reset_on_element") else "the first record"
+    text = f"The time-out fires it by the clock, {after} after {which} that did not fire it"
+    due_ms = _next_timer(facts, pane, TimeDomain.PROCESSING_TIME)
+    if due_ms is not None:
+        text += f": its timer is due at {facts.moment((due_ms + 1) * NS_PER_MS)} of the run{_later(facts, pane)}"
+    return Cause(f"{text}.", ("10.23",), place_of(pane.waiting[-1]))
 
 
-def _kind(trigger: object) -> tuple[str, Mapping[str, object]]:
-    """The trigger that decides when to fire; purging and time-out triggers contain another one."""
-    while isinstance(trigger, Mapping) and isinstance(trigger.get("of"), Mapping):
-        trigger = trigger["of"]
-    return (str(trigger.get("kind", "")), trigger) if isinstance(trigger, Mapping) else ("", {})
+def _next_timer(facts: RunFacts, pane: Pane, domain: TimeDomain) -> int | None:
+    """The time of the earliest timer of a window that waits at the moment; None if none waits or they are not recorded."""
+    open_: set[int] = set()
+    if facts.is_full:
+        rows = facts.rows_of_state("timers", pane.task).equal(
+            operator=pane.operator.operator, domain=domain, key=pane.key
+        )
+        for row in rows.equal(window_start=pane.window[0], window_end=pane.window[1]):
+            (open_.add if row["action"] == TimerAction.REGISTER else open_.discard)(row["timestamp"])
+    return min(open_, default=None)
 
 
 def _by_watermark(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object], name: str) -> list[Cause]:
@@ -94,6 +105,9 @@ def _by_watermark(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, objec
             f"It fires when the watermark of {name} reaches a multiple of {every}, and at the latest at {event_time(last)}, its "
             "last millisecond."
         )
+        following = _next_timer(facts, pane, TimeDomain.EVENT_TIME)
+        if following is not None and following < last:
+            text, last = f"{text} Its next timer is {event_time(following)}.", following
         rules = ("10.21",)
     if last == MAX_WATERMARK:
         text, rules = f"It fires when event time ends: when the watermark of {name} is MAX.", ("10.6", "10.17")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flowsim.facts.kinds import WindowResult
 from flowsim.laws.job_graph import Operator
-from flowsim.laws.windows.plan import last_of, parts_of
+from flowsim.laws.windows.plan import last_of
 from flowsim.why.about import About, keys_of
 from flowsim.why.event_time.windows import Window
 from flowsim.why.run_facts import Row, Rows, RunFacts
 from flowsim.why.timers.lives import Fate, TimerLife, lives_of, timer_operators
-
-TriggerPart = tuple[str, Mapping[str, object]]
-"""The kind of a trigger, and its parameters."""
 
 
 @dataclass(slots=True)
@@ -89,15 +85,3 @@ def timer_firings(facts: RunFacts, about: About, tasks: frozenset[int] | None) -
             if is_asked and life.fate(facts) is Fate.FIRED:
                 found.setdefault((task, operator.operator, *life.name), []).append(life)
     return [TimerFirings(lives) for lives in found.values()]
-
-
-def trigger_parts(trigger: object) -> list[TriggerPart]:
-    """The triggers inside a trigger, each with its parameters; purging ones are left out, time-outs are not."""
-    if not isinstance(trigger, Mapping):
-        return []
-    kind, inner = str(trigger.get("kind", "")), trigger.get("of")
-    if kind == "any_of":
-        return [part for each in parts_of(trigger) for part in trigger_parts(each)]
-    if not isinstance(inner, Mapping):
-        return [(kind, trigger)]
-    return [*([(kind, trigger)] if kind == "timeout" else []), *trigger_parts(inner)]

@@ -6,14 +6,14 @@ from typing import Final
 
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.windows.plan import last_of, number_of, window_plan
+from flowsim.laws.windows.plan import last_of, number_of, trigger_parts, window_plan
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import record_text, window_text
 from flowsim.trace.time import event_time, span_text
 from flowsim.units import MAX_WATERMARK
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.windows import windows_of
-from flowsim.why.firings.firings import WindowFirings, fires_of, trigger_parts
+from flowsim.why.firings.firings import WindowFirings, fires_of
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.timers.calls import sentence
 

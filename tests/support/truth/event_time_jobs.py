@@ -21,6 +21,13 @@ _WINDOWS: Final = (
     "{tumbling: 60 ms, trigger: {continuous_event_time: 15 ms}}",
     "{tumbling: 40 ms, trigger: {continuous_processing_time: 30 ms}}",
     "{tumbling: 60 ms, time: processing}",
+    "{tumbling: 30 ms, offset: 7 ms, allowed_lateness: 10 ms}",
+    "{sliding: {size: 40 ms, slide: 20 ms}, offset: -5 ms}",
+    "{tumbling: 40 ms, trigger: {timeout: {of: event_time, after: 60 ms}}}",
+    "{tumbling: 40 ms, trigger: end_of_stream}",
+    "{count: 3}",
+    "{session: 60 ms, time: processing}",
+    "{global_window: true, trigger: {delta: {of: at_ms, threshold: 20}}}",
     "{global_window: true, trigger: {any_of: [{purging: {count: 4}}, never]}}",
 )
 _NARROW: Final = "segment_size: 64 B, max_buffers_per_channel: 2, overdraft_buffers: 0, floating_buffers_per_gate: 1"

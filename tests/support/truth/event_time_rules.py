@@ -222,7 +222,7 @@ def windows_of(operator: Row, timestamp: int) -> list[tuple[int, int]]:
     if not size:
         return []
     slide = slide or size
-    starts = range(timestamp - timestamp % slide, timestamp - size, -slide)
+    starts = range(timestamp - (timestamp - of.get("offset_ms", 0)) % slide, timestamp - size, -slide)
     return [(start, start + size) for start in starts if start <= timestamp < start + size]
 
 

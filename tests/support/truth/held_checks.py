@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.quantities import duration_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.truth.event_time_rules import (
+    AskedRun,
     combined,
     generated,
     is_in_mail,
@@ -84,16 +86,80 @@ def no_such_window(claim: Claim) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class AskedPane:
+    """The window of one key at one operator that an answer is about."""
+
+    task: int
+    operator: Row
+    bounds: tuple[int, int]
+    key: str
+
+    def fires_after(self, run: AskedRun, now: int) -> list[Row]:
+        """Its firings in the rest of the attempt."""
+        rows = run.after("window_fire", self.task, now, operator=self.operator.operator)
+        return [
+            row
+            for row in rows
+            if (row.window_start, row.window_end) == self.bounds and run.names.key(row.key) == self.key
+        ]
+
+
+def pane_of(claim: Claim) -> AskedPane | None:
+    """The window that a sentence before has named; None for the global window or one without a key."""
+    text = r"[Ww]indow \[(-?[\d,]+), (-?[\d,]+)\) of key (.+?) has not fired(?: again)? at ([^()]+ \(\d+/\d+\))"
+    found = next((found for text_ in reversed(claim.before) if (found := re.search(text, text_))), None)
+    if found is None:
+        return None
+    run, (name, is_in, of_task) = run_of(claim), found[4].rpartition(" in ")
+    task = run.task(of_task)
+    of_vertex = [one for one in run.operators if one.vertex == int(run.tasks[task][1])]
+    operator = next(one for one in of_vertex if (one.name == name if is_in else one.operator == 0))
+    start, end = (int(found[group].replace(",", "")) for group in (1, 2))
+    return AskedPane(task, operator, (start, end), found[3])
+
+
 def last_millisecond(claim: Claim) -> bool:
-    """If it fires later by a timer, the watermark has reached the last millisecond, or a multiple of the interval."""
+    """The end of the window of the answer; if it fires later by a timer, the watermark has reached what is named."""
     run, (task, operator) = run_of(claim), place_of(claim, "o")
-    at = ms_of(claim["w"])
+    at, pane = ms_of(claim["w"]), pane_of(claim)
     every = ms_of(claim["every"]) if claim["every"] else None
-    for row in run.after("window_fire", task, claim.now, operator=operator.operator):
-        if row.window_end == at + 1 and at != MAX_WATERMARK and row.watermark < at:
-            trigger = str(params(operator).get("trigger"))
-            assert every or "count" in trigger or "any_of" in trigger
-    return at == MAX_WATERMARK or "gap_ms" in params(operator) or at % 5 == 4
+    if pane is None:
+        return at == MAX_WATERMARK
+    assert (task, operator.operator, at) == (pane.task, pane.operator.operator, pane.bounds[1] - 1)
+    of_others = {"count", "any_of", "timeout"} & set(re.findall(r"\w+", str(params(operator).get("trigger"))))
+    fires = pane.fires_after(run, claim.now)
+    if claim["next"]:
+        due = ms_of(claim["next"])
+        assert every is not None
+        assert due % every == 0
+        assert due < at
+        assert not fires or of_others or fires[0].watermark >= due
+    assert every or of_others or all(row.watermark >= at for row in fires)
+    return (every is not None) is ("continuous_event_time" in str(params(operator).get("trigger")))
+
+
+def time_out(claim: Claim) -> bool:
+    """Rule 10.23: a timer of the processing time after the first record, or the last one, that did not fire the window."""
+    run, pane = run_of(claim), pane_of(claim)
+    assert pane is not None
+    trigger = params(pane.operator)["trigger"]
+    assert claim["which"] == ("its last record" if trigger["reset_on_element"] else "the first record")
+    assert claim["after"] == duration_text(trigger["interval_ms"] * 1_000_000)
+    if claim["due"]:
+        before = run.until("window_intake", pane.task, claim.now, operator=pane.operator.operator)
+        times = {row.time_ns // 1_000_000 for row in before if pane.bounds[0] <= row.timestamp < pane.bounds[1]}
+        assert claim.moment("due") // 1_000_000 - 1 - trigger["interval_ms"] in times or run.restarts
+    return fires_later(claim, pane)
+
+
+def fires_later(claim: Claim, pane: AskedPane) -> bool:
+    """The next firing of a window in the attempt, or that there is none, and the end of its input."""
+    fires = pane.fires_after(run_of(claim), claim.now)
+    assert not claim["end"] or claim.moment("end") in ends_of(claim, pane.task)
+    if not (claim["fires"] or claim["end"] or claim["not"]):
+        return True
+    return bool(claim["fires"]) is bool(fires) and (not fires or claim.moment("fires") == fires[0].time_ns)
 
 
 def by_clock(claim: Claim) -> bool:
@@ -109,20 +175,10 @@ def ends_of(claim: Claim, task: int) -> list[int]:
 
 
 def clock(claim: Claim) -> bool:
-    """The time, and the next firing of the window of the statement in the rest of the attempt."""
+    """The time, and the next firing of the window of the answer in the rest of the attempt."""
     assert claim.moment("m") == claim.now
-    window = re.search(
-        r"[Ww]indow \[(-?[\d,]+), (-?[\d,]+)\) of key (.+?) has not fired(?: again)? at (.+? \(\d+/\d+\))",
-        claim.before[0],
-    )
-    if not (claim["fires"] or claim["end"] or "does not show" in claim.found.string) or window is None:
-        return True
-    run, bounds = run_of(claim), tuple(int(window[group].replace(",", "")) for group in (1, 2))
-    task = run.task(window[4].rpartition(" in ")[2])
-    rows = [row for row in run.after("window_fire", task, claim.now) if run.names.key(row.key) == window[3]]
-    fires = [row.time_ns for row in rows if (row.window_start, row.window_end) == bounds]
-    assert not claim["end"] or claim.moment("end") in ends_of(claim, task)
-    return bool(claim["fires"]) is bool(fires) and (not fires or claim.moment("fires") == fires[0])
+    pane = pane_of(claim)
+    return pane is None or fires_later(claim, pane)
 
 
 def of_count(claim: Claim) -> bool:

@@ -38,6 +38,7 @@ from tests.support.truth.held_checks import (
     source_line,
     stopped,
     subtask_agrees,
+    time_out,
     under_way,
 )
 from tests.support.truth.late_sentences import HIGHEST, MERGED
@@ -54,6 +55,10 @@ LATER = (
     r"(?:it becomes idle at {idleat:M}|its reader or its watermark generator declares it idle at {readerat:M}"
     r"|a record comes before, at {record:M}|(?P<never>the recording does not show that it becomes idle))"
 )
+FIRES_LATER = (
+    r"(?:; (?:it fires at {fires:M}|(?P<not>the recording does not show that it fires)"
+    r"(?: before its input has ended, by {end:M})?))?"
+)
 STRATEGY = r"(?:(?P<split>Split (?:\"[^\"]*\"|\d+)) of )?(?P<op>.+?)"
 TIMEOUT = r"its idle timeout is (?P<timeout>[^,.]+?)(?:, and its last record came (?P<ago>.+?) ago)?\."
 RESUMED = (
@@ -69,7 +74,7 @@ HELD: Sequence[Pattern] = (
     event_pattern(
         "last millisecond",
         r"It fires when the watermark of {o:O} reaches (?:a multiple of {every:S}, and at the latest at )?{w:E}, "
-        r"its last millisecond\.",
+        r"its last millisecond\.(?: Its next timer is {next:E}\.)?",
         last_millisecond,
     ),
     event_pattern(
@@ -81,8 +86,7 @@ HELD: Sequence[Pattern] = (
     ),
     event_pattern(
         "clock",
-        r"The clock is at {m:M} of the run(?:; (?:it fires at {fires:M}|the recording does not show that it fires"
-        r"(?: before its input has ended, by {end:M})?))?\.",
+        rf"The clock is at {{m:M}} of the run{FIRES_LATER}\.",
         clock,
     ),
     event_pattern(
@@ -94,6 +98,12 @@ HELD: Sequence[Pattern] = (
         "only late records",
         WINDOW + r" got no record in time: {n:N} records? arrived after it had been closed\.",
         only_late,
+    ),
+    event_pattern(
+        "time-out",
+        rf"The time-out fires it by the clock, (?P<after>[^,]+) after (?P<which>its last record|the first record) that did "
+        rf"not fire it(?:: its timer is due at {{due:M}} of the run{FIRES_LATER})?\.",
+        time_out,
     ),
     event_pattern("count", r"It fires when it has {n:N} records?; it has {k:N}\. Time does not fire it\.", of_count),
     event_pattern(

@@ -224,7 +224,10 @@ def declared(claim: Claim) -> bool:
     if claim["reader"]:
         return not timeout_ns or (quiet_ns is not None and quiet_ns <= timeout_ns) or not is_in_mail(run, task, row)
     assert claim["perhaps"] or is_in_mail(run, task, row)
-    return bool(timeout_ns) and (bool(claim["perhaps"]) or (quiet_ns is not None and quiet_ns > timeout_ns))
+    if quiet_ns is None:
+        begin = run.all("lifecycle", task, past(claim))[0]
+        return bool(claim["perhaps"]) or row.time_ns - begin.time_ns > timeout_ns > 0
+    return bool(timeout_ns) and (bool(claim["perhaps"]) or quiet_ns > timeout_ns)
 
 
 def not_announced(claim: Claim) -> bool:
@@ -275,8 +278,11 @@ def none_late(claim: Claim) -> bool:
     assert claim["attempts"] == (texts if last_attempt(run, task) else None)
     if claim["join"]:
         return operator.kind == "interval_join" and all(row.timestamp >= row.watermark for row in rows)
+    assigner = str(params(operator).get("assigner"))
     if claim["clock"]:
-        return "processing" in str(params(operator).get("assigner")) or params(operator).get("assigner") == "global"
+        return "processing" in assigner
+    if claim["global"]:
+        return assigner == "global"
     not_above = [row for row in rows if row.timestamp <= row.watermark != NO_TIMESTAMP]
     assert len(not_above) == (claim.number("behind") if claim["behind"] else 0)
     return not any(
@@ -330,6 +336,18 @@ def arrived(claim: Claim) -> bool:
     return any(row.timestamp <= mark < limit_of(operator_of_row(run, row), row.timestamp) for row in rows) or bool(
         claim["merged"]
     )
+
+
+def by_assigner(claim: Claim) -> bool:
+    """The assigner of the operator at which the record of the statement is not late."""
+    run, place = run_of(claim), re.search(r" is not late at ([^()]+ \(\d+/\d+\))", claim.before[-1])
+    assert place is not None
+    name = place[1].rpartition(" in ")
+    task = run.task(name[2])
+    operators = [one for one in run.operators if one.vertex == int(run.tasks[task][1])]
+    operator = next(one for one in operators if (one.name == name[0] if name[1] else one.operator == 0))
+    assigner = str(params(operator).get("assigner"))
+    return "processing" in assigner if claim["clock"] else assigner == "global"
 
 
 def accepts(claim: Claim) -> bool:

@@ -13,12 +13,12 @@ from tests.support.truth.event_time_rules import (
     run_of,
 )
 from tests.support.truth.late_checks import (
-    _intakes,
     accepts,
     all_arrived,
     arrived,
     behind,
     bound,
+    by_assigner,
     channel_line,
     closed,
     declared,
@@ -170,7 +170,8 @@ LATE: Sequence[Pattern] = (
         "none is late here",
         r"(?:No record is late: )?{o:O} got {n:N} records?(?: \((?P<attempts>[^)]+)\))?"
         r"(?:, all above its watermark|(?P<join>, none below its watermark)|"
-        r"(?P<clock>: its windows follow the clock, so no record is late)|, of which {behind:N} arrived behind "
+        r"(?P<clock>: the windows follow the clock, so no record is late)|"
+        r"(?P<global>: the global window is never closed, so no record is late)|, of which {behind:N} arrived behind "
         r"its watermark\. (?:A "
         r"window of each was still open|None was late: a window was still open, or the timestamp plus the allowed "
         r"lateness was above "
@@ -203,7 +204,9 @@ LATE: Sequence[Pattern] = (
         arrived,
     ),
     event_pattern(
-        "by the clock", r"The windows follow the clock, so no record is late\.", lambda claim: bool(_intakes(claim))
+        "by the clock",
+        r"(?:(?P<clock>The windows follow the clock)|The global window is never closed), so no record is late\.",
+        by_assigner,
     ),
     event_pattern("open window", r"window \[{a:N}, {b:N}\) accepts records until the watermark reaches {w:E}", accepts),
     event_pattern(

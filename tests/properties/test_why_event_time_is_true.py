@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from flowsim.why.event_time.panes import panes_of, window_operators
 from flowsim.why.questions import Asked, answer
 from flowsim.why.run_facts import RunFacts
 from tests.support.truth.event_time_jobs import SHAPES, write_scenario
-from tests.support.truth.event_time_rules import AskedRun
+from tests.support.truth.event_time_rules import AskedRun, operator_of_row, params
 from tests.support.truth.held_sentences import HELD
 from tests.support.truth.late_sentences import LATE
 from tests.support.truth.recorded_run import moments
@@ -31,6 +32,13 @@ SEEDS = range(2 * len(SHAPES))
 MOMENTS = 3
 WINDOWS = 4
 DEEP_JOBS, DEEP_MOMENTS = 40 * len(SHAPES), 8
+LATE_SEEDS = (1, 2, 13, 16, 26, 43, 72)
+LATE_KINDS = (
+    "late at window, dropped", "late at window, side output", "late at interval_join, dropped",
+    "late at interval_join, side output", "late at join, dropped", "late at co_group, dropped",
+    "late, and in another attempt", "only late records",
+)  # fmt: skip
+"""What jobs of these seeds reach, and what a deep run must reach."""
 OWN = frozenset(pattern.name for pattern in (*LATE, *HELD))
 """The patterns that the deep run must reach; sentences about waits have a test of their own."""
 
@@ -75,13 +83,24 @@ def check(seed: int, checked: Checked, count: int, folder: Path) -> None:
                 found = answer(until, question, Asked(about))
             except BadInput:
                 continue  # More windows than it computes, or none that the words name.
-            run.drop = late_record(run, found)
+            run.drop, run.asked = late_record(run, found), " ".join(about)
+            if run.drop is not None:
+                checked.counts[of_kind(run)] += 1
+                own = re.compile(r"an equal record is .+ in attempt \d+ \(of 0 to \d+\)")
+                checked.counts["late, and in another attempt"] += any(map(own.fullmatch, found.notes))
             sentences = checked.late if question == "late" or run.drop is not None else checked.others
             try:
                 sentences.check_answer(run, now, found)
             except AssertionError as error:
                 error.add_note(f"seed {seed}: {question} {about} at {facts.moment(now)}")
                 raise
+
+
+def of_kind(run: AskedRun) -> str:
+    """The kind of the operator at which the record of an answer is late, and what becomes of it."""
+    operator = operator_of_row(run, run.drop)
+    fate = "side output" if run.drop is not None and run.drop.side_output else "dropped"
+    return f"late at {params(operator).get('join') or operator.kind}, {fate}"
 
 
 def late_record(run: AskedRun, found: WhyAnswer) -> object:
@@ -98,6 +117,16 @@ def test_each_sentence_agrees_with_the_rest_of_the_recording(
     seed: int, tmp_path: Path, truth_counts: Counter[str]
 ) -> None:
     check(seed, Checked(truth_counts), MOMENTS, tmp_path)
+
+
+def test_late_records_of_joins_side_outputs_and_attempts_are_reached(
+    tmp_path: Path, truth_counts: Counter[str]
+) -> None:
+    checked = Checked()
+    for seed in LATE_SEEDS:
+        check(seed, checked, 2, tmp_path / str(seed))
+    truth_counts.update(checked.counts)
+    assert [kind for kind in LATE_KINDS if not checked.counts[kind]] == []
 
 
 def test_false_sentence_is_noticed(tmp_path: Path) -> None:
@@ -118,4 +147,4 @@ if IS_DEEP:
         first, checked = SystemRandom().randrange(10**6) * len(SHAPES), Checked(truth_counts)
         for seed in range(first, first + DEEP_JOBS):
             check(seed, checked, DEEP_MOMENTS, tmp_path / str(seed))
-        assert [name for name in sorted(OWN) if not checked.counts[name]] == []
+        assert [name for name in sorted({*OWN, *LATE_KINDS}) if not checked.counts[name]] == []

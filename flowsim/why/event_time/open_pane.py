@@ -95,8 +95,7 @@ def _next_timer(facts: RunFacts, pane: Pane, domain: TimeDomain) -> int | None:
 
 
 def _by_watermark(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object], name: str) -> list[Cause]:
-    last = MAX_WATERMARK if kind == "end_of_stream" else pane.last_ms
-    last_intake = pane.waiting[-1]
+    last, last_intake = pane.last_ms, pane.waiting[-1]
     text = f"It fires when the watermark of {name} reaches {event_time(last)}, its last millisecond."
     rules: tuple[str, ...] = ("10.13", "10.17")
     if kind == "continuous_event_time":

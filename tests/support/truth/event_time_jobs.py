@@ -12,7 +12,7 @@ from typing import Final
 
 _WINDOWS: Final = (
     "{tumbling: 20 ms}",
-    "{tumbling: 50 ms, allowed_lateness: 15 ms}",
+    "{tumbling: 50 ms, allowed_lateness: 15 ms, late_output: late}",
     "{tumbling: 20 ms, late_output: late}",
     "{sliding: {size: 40 ms, slide: 20 ms}}",
     "{sliding: {size: 10 ms, slide: 25 ms}}",
@@ -21,10 +21,12 @@ _WINDOWS: Final = (
     "{tumbling: 60 ms, trigger: {continuous_event_time: 15 ms}}",
     "{tumbling: 40 ms, trigger: {continuous_processing_time: 30 ms}}",
     "{tumbling: 60 ms, time: processing}",
-    "{tumbling: 30 ms, offset: 7 ms, allowed_lateness: 10 ms}",
+    "{tumbling: 30 ms, offset: 7 ms, allowed_lateness: 10 ms, late_output: late}",
     "{sliding: {size: 40 ms, slide: 20 ms}, offset: -5 ms}",
     "{tumbling: 40 ms, trigger: {timeout: {of: event_time, after: 60 ms}}}",
     "{tumbling: 40 ms, trigger: end_of_stream}",
+    "{tumbling: 40 ms, trigger: end_of_stream, allowed_lateness: 10 ms}",
+    "{global_window: true, trigger: end_of_stream}",
     "{count: 3}",
     "{session: 60 ms, time: processing}",
     "{global_window: true, trigger: {delta: {of: at_ms, threshold: 20}}}",
@@ -102,7 +104,8 @@ def _script(random: Random, name: str, strategy: str, marks: bool = False) -> st
 
 
 def _counted(random: Random, given: str, windows: Sequence[str] = _WINDOWS) -> str:
-    window = random.choice(windows)
+    with_late_output = [window for window in windows if "late_output" in window]
+    window = random.choice(with_late_output if with_late_output and random.random() < 0.3 else windows)
     late = "  late: {input: counts.late, collect: {}}\n" if "late_output" in window else ""
     parallelism = random.choice([1, 1, 2])
     counts = f"  counts: {{input: {given}, key_by: k, parallelism: {parallelism}, window: {window}, aggregate: {{n: count()}}}}\n"
@@ -137,7 +140,7 @@ def _stamped(random: Random, folder: Path) -> str:
 
 def _joined(random: Random, folder: Path) -> str:
     scripts = "".join(_script(random, name, _strategy(random)) for name in ("left", "right"))
-    late = random.choice(["", ", late_left: late"])
+    late = random.choice(["", ", late_left: late", ", late_right: late"])
     join = (
         f"{{to: right, key_by: [k, k], lower: -10 ms, upper: 10 ms, select: {{l: left.at_ms, r: right.at_ms}}{late}}}"
     )
@@ -146,6 +149,23 @@ def _joined(random: Random, folder: Path) -> str:
     )
     head = f"flowsim: 1\nname: joined\n{_settings(random)}\nsources:\n{scripts}"
     return f"{head}operators:\n  joined: {{input: left, interval_join: {join}}}\n{sinks}{_end(random)}"
+
+
+def _windowed_join(random: Random, folder: Path) -> str:
+    """Windows of two streams, one of which is often ahead or silent."""
+    scripts = "".join(_script(random, name, _strategy(random)) for name in ("left", "right"))
+    window = random.choice(
+        ["{tumbling: 20 ms}", "{sliding: {size: 40 ms, slide: 20 ms}}", "{tumbling: 30 ms, allowed_lateness: 10 ms}"]
+    )
+    to = f"to: right, key_by: [k, k], window: {window}"
+    kind = random.choice(
+        [
+            f"join: {{{to}, select: {{l: left.at_ms, r: right.at_ms}}}}",
+            f"co_group: {{{to}, left: {{n: count()}}, right: {{m: count()}}}}",
+        ]
+    )
+    head = f"flowsim: 1\nname: windowed-join\n{_settings(random)}\nsources:\n{scripts}"
+    return f"{head}operators:\n  joined: {{input: left, {kind}}}\nsinks:\n  out: {{input: joined, collect: {{}}}}\n{_end(random)}"
 
 
 def _files(random: Random, folder: Path) -> str:
@@ -177,12 +197,15 @@ def _aligned(random: Random, folder: Path) -> str:
 
 
 def _restarts(random: Random, folder: Path) -> str:
-    scripts = "".join(_script(random, name, _strategy(random)) for name in ("one", "two"))
-    more = "checkpointing: {interval: 30 ms}, restart_strategy: {fixed_delay: {delay: 20 ms, attempts: 3}}"
-    task = random.choice(["one", "two", "counts"])
+    names = random.choice([("one",), ("one", "two")])
+    scripts = "".join(_script(random, name, _strategy(random)) for name in names)
+    more = f"checkpointing: {{interval: {random.choice([30, 90])} ms}}"
+    more += ", restart_strategy: {fixed_delay: {delay: 20 ms, attempts: 3}}"
+    task = random.choice([*names, "counts"])
     failures = f"failures: [{{fail_task: {{task: {task}, at: {random.choice([40, 110, 250])} ms}}}}]\n"
     head = f"flowsim: 1\nname: restarts\n{_settings(random, more)}\nsources:\n{scripts}"
-    return f"{head}operators:\n{_counted(random, '[one, two]')}{failures}"
+    given = f"[{', '.join(names)}]"
+    return f"{head}operators:\n{_counted(random, given)}{failures}"
 
 
 def _own(random: Random, folder: Path) -> str:
@@ -225,5 +248,5 @@ def _in_turn(random: Random, folder: Path) -> str:
 
 
 SHAPES: Final[tuple[Callable[[Random, Path], str], ...]] = (
-    _sources, _stamped, _joined, _files, _aligned, _restarts, _own, _by_clock, _in_turn,
+    _sources, _stamped, _joined, _windowed_join, _files, _aligned, _restarts, _own, _by_clock, _in_turn,
 )  # fmt: skip

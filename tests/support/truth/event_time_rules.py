@@ -26,9 +26,11 @@ PENDING: Final = "The record came over"
 
 
 class AskedRun(RecordedRun):
-    """A recording; ``drop`` is the late record that the answer is about."""
+    """A recording; ``drop`` is the late record that an answer is about."""
 
     drop: Row | None = None
+    asked: str = ""
+    """The window that the question is about, as text."""
 
     @cached_property
     def settings(self) -> dict[str, Any]:

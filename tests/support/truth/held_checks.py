@@ -1,16 +1,13 @@
-"""What sentences about windows without output, and the watermarks they wait for, claim, checked against the recording."""
+"""What sentences about the watermarks that windows wait for claim, checked against the recording."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.quantities import duration_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.truth.event_time_rules import (
-    AskedRun,
     combined,
     generated,
     is_in_mail,
@@ -23,186 +20,10 @@ from tests.support.truth.event_time_rules import (
     strategy,
     valves,
     watermark_of,
-    windows_of,
 )
 from tests.support.truth.late_checks import how_merged
 from tests.support.truth.recorded_run import Row
 from tests.support.why_truth import Claim
-
-# Windows.
-
-
-def _fires(claim: Claim, task: int, *, later: bool = False) -> list[Row]:
-    rows = run_of(claim).after if later else run_of(claim).until
-    window = (claim.number("a"), claim.number("b")) if claim["a"] else None
-    return [
-        row
-        for row in rows("window_fire", task, claim.now)
-        if window in (None, (row.window_start, row.window_end)) and claim["key"] == run_of(claim).names.key(row.key)
-    ]
-
-
-def not_fired(claim: Claim) -> bool:
-    """The records of the key in the window that no firing has included; sessions and restored state are left out."""
-    run, (task, operator) = run_of(claim), place_of(claim, "o")
-    of = params(operator)
-    if run.restarts or "gap_ms" in of or not claim["a"] or "processing" in str(of.get("assigner")):
-        return True
-    a, b = claim.number("a"), claim.number("b")
-    cleanup = b - 1 + of.get("lateness_ms", 0)
-    fires = _fires(claim, task)
-    rows = [row for row in run.until("window_intake", task, claim.now) if run.names.key(row.key) == claim["key"]]
-    own = [row for row in rows if a <= row.timestamp < b and row.watermark < cleanup]
-    if fires:
-        own = [row for row in own if row.seq > fires[-1].seq]
-    assert bool(claim["again"]) is bool(fires)
-    return len(own) == claim.number("n")
-
-
-def only_late(claim: Claim) -> bool:
-    """That many records of one operator came after the window was closed; it is dropped only if it is in no other one."""
-    a, b, run = claim.number("a"), claim.number("b"), run_of(claim)
-    for operator in (one for one in run.operators if one.kind == "window"):
-        close = b - 1 + params(operator).get("lateness_ms", 0)
-        for task in (task for task, row in run.tasks.items() if int(row[1]) == operator.vertex):
-            rows = run.until("window_intake", task, claim.now, operator=operator.operator)
-            behind = [row for row in rows if a <= row.timestamp < b and row.watermark >= close]
-            if "gap_ms" in params(operator) or len(behind) >= claim.number("n") > 0:
-                return True
-    return False
-
-
-def no_such_window(claim: Claim) -> bool:
-    """No operator has put a record into a window with these bounds; those that follow the clock are left out."""
-    run, window = run_of(claim), (claim.number("a"), claim.number("b"))
-    for operator in (one for one in run.operators if one.kind == "window"):
-        of = params(operator)
-        if "processing" in str(of.get("assigner")) or "gap_ms" in of:
-            continue
-        for task in (task for task, row in run.tasks.items() if int(row[1]) == operator.vertex):
-            rows = run.until("window_intake", task, claim.now, operator=operator.operator)
-            if any(window in windows_of(operator, row.timestamp) for row in rows):
-                return False
-    return True
-
-
-@dataclass(frozen=True)
-class AskedPane:
-    """The window of one key at one operator that an answer is about."""
-
-    task: int
-    operator: Row
-    bounds: tuple[int, int]
-    key: str
-
-    def fires_after(self, run: AskedRun, now: int) -> list[Row]:
-        """Its firings in the rest of the attempt."""
-        rows = run.after("window_fire", self.task, now, operator=self.operator.operator)
-        return [
-            row
-            for row in rows
-            if (row.window_start, row.window_end) == self.bounds and run.names.key(row.key) == self.key
-        ]
-
-
-def pane_of(claim: Claim) -> AskedPane | None:
-    """The window that a sentence before has named; None for the global window or one without a key."""
-    text = r"[Ww]indow \[(-?[\d,]+), (-?[\d,]+)\) of key (.+?) has not fired(?: again)? at ([^()]+ \(\d+/\d+\))"
-    found = next((found for text_ in reversed(claim.before) if (found := re.search(text, text_))), None)
-    if found is None:
-        return None
-    run, (name, is_in, of_task) = run_of(claim), found[4].rpartition(" in ")
-    task = run.task(of_task)
-    of_vertex = [one for one in run.operators if one.vertex == int(run.tasks[task][1])]
-    operator = next(one for one in of_vertex if (one.name == name if is_in else one.operator == 0))
-    start, end = (int(found[group].replace(",", "")) for group in (1, 2))
-    return AskedPane(task, operator, (start, end), found[3])
-
-
-def last_millisecond(claim: Claim) -> bool:
-    """The end of the window of the answer; if it fires later by a timer, the watermark has reached what is named."""
-    run, (task, operator) = run_of(claim), place_of(claim, "o")
-    at, pane = ms_of(claim["w"]), pane_of(claim)
-    every = ms_of(claim["every"]) if claim["every"] else None
-    if pane is None:
-        return at == MAX_WATERMARK
-    assert (task, operator.operator, at) == (pane.task, pane.operator.operator, pane.bounds[1] - 1)
-    of_others = {"count", "any_of", "timeout"} & set(re.findall(r"\w+", str(params(operator).get("trigger"))))
-    fires = pane.fires_after(run, claim.now)
-    if claim["next"]:
-        due = ms_of(claim["next"])
-        assert every is not None
-        assert due % every == 0
-        assert due < at
-        assert not fires or of_others or fires[0].watermark >= due
-    assert every or of_others or all(row.watermark >= at for row in fires)
-    return (every is not None) is ("continuous_event_time" in str(params(operator).get("trigger")))
-
-
-def time_out(claim: Claim) -> bool:
-    """Rule 10.23: a timer of the processing time after the first record, or the last one, that did not fire the window."""
-    run, pane = run_of(claim), pane_of(claim)
-    assert pane is not None
-    trigger = params(pane.operator)["trigger"]
-    assert claim["which"] == ("its last record" if trigger["reset_on_element"] else "the first record")
-    assert claim["after"] == duration_text(trigger["interval_ms"] * 1_000_000)
-    if claim["due"]:
-        before = run.until("window_intake", pane.task, claim.now, operator=pane.operator.operator)
-        times = {row.time_ns // 1_000_000 for row in before if pane.bounds[0] <= row.timestamp < pane.bounds[1]}
-        assert claim.moment("due") // 1_000_000 - 1 - trigger["interval_ms"] in times or run.restarts
-    return fires_later(claim, pane)
-
-
-def fires_later(claim: Claim, pane: AskedPane) -> bool:
-    """The next firing of a window in the attempt, or that there is none, and the end of its input."""
-    fires = pane.fires_after(run_of(claim), claim.now)
-    assert not claim["end"] or claim.moment("end") in ends_of(claim, pane.task)
-    if not (claim["fires"] or claim["end"] or claim["not"]):
-        return True
-    return bool(claim["fires"]) is bool(fires) and (not fires or claim.moment("fires") == fires[0].time_ns)
-
-
-def by_clock(claim: Claim) -> bool:
-    _, operator = place_of(claim, "o")
-    assert "processing_time" in str(params(operator))
-    return not claim["at"] or claim.moment("m") == (claim.number("at") + 1) * 1_000_000
-
-
-def ends_of(claim: Claim, task: int) -> list[int]:
-    """When the input of the operators of a task, or the task itself, ended in its attempt."""
-    rows = run_of(claim).all("lifecycle", task, claim.now)
-    return [row.time_ns for row in rows if row.event in (LifeEvent.FINISH, LifeEvent.FINISHED)]
-
-
-def clock(claim: Claim) -> bool:
-    """The time, and the next firing of the window of the answer in the rest of the attempt."""
-    assert claim.moment("m") == claim.now
-    pane = pane_of(claim)
-    return pane is None or fires_later(claim, pane)
-
-
-def of_count(claim: Claim) -> bool:
-    return claim.number("k") < claim.number("n")
-
-
-def has_fired(claim: Claim) -> bool:
-    task, _ = place_of(claim, "o")
-    if run_of(claim).restarts:
-        return True
-    fires = _fires(claim, task)
-    assert len(fires) == claim.number("n")
-    assert (claim.moment("m"), claim.number("k")) == (fires[0].time_ns, fires[0].rows)
-    return bool(ms_of(claim["w"]) == fires[0].watermark)
-
-
-def has_this_watermark(claim: Claim) -> bool:
-    run, task = run_of(claim), claim.task()
-    assert any(row.time_ns == claim.moment("m") for row, _ in combined(run, task, claim.now))
-    later = [row.time_ns for row in run.after("window_fire", task, claim.now)]
-    return claim.moment("fires") in later if claim["fires"] else True
-
-
-# Channels.
 
 
 def holder(claim: Claim) -> bool:

@@ -7,41 +7,47 @@ from collections.abc import Sequence
 from tests.support.truth.event_time_rules import (
     event_pattern,
     place_of,
-    run_of,
 )
 from tests.support.truth.held_checks import (
     _countdown,
     _idle,
     _without_calls,
     _without_timeout,
-    by_clock,
-    clock,
     ended_idle,
-    ends_of,
-    has_fired,
-    has_this_watermark,
     holder,
     in_queue,
-    last_millisecond,
     last_watermark,
     limit,
     merged_splits,
     needs_of_source,
     no_drain,
-    no_such_window,
-    not_fired,
     not_forwarded,
-    of_count,
-    only_late,
     own_watermarks,
     paused,
     source_line,
     stopped,
     subtask_agrees,
-    time_out,
     under_way,
 )
 from tests.support.truth.late_sentences import HIGHEST, MERGED
+from tests.support.truth.open_window_checks import (
+    at_the_end,
+    by_clock,
+    clock,
+    ends_of,
+    has_fired,
+    has_this_watermark,
+    last_millisecond,
+    more_windows,
+    no_such_window,
+    not_fired,
+    of_count,
+    only_late,
+    time_out,
+    triggers,
+    unknown_trigger,
+    windows_with_records,
+)
 from tests.support.why_truth import Pattern
 
 WINDOW = r"(?:Window \[{a:N}, {b:N}\)|The global window)(?: of key (?P<key>.+?))?"
@@ -108,10 +114,17 @@ HELD: Sequence[Pattern] = (
     event_pattern("count", r"It fires when it has {n:N} records?; it has {k:N}\. Time does not fire it\.", of_count),
     event_pattern(
         "triggers",
-        r"It fires when one of its triggers fires: .+\.|The trigger count fires at every {n:N} records? that it "
-        r"counts\.|The global "
-        r"window never fires by itself: it needs another trigger\.",
-        lambda claim: any(one.kind == "window" for one in run_of(claim).operators),
+        r"It fires when one of its triggers fires: (?P<kinds>[a-z_, ]+)\.|The trigger count fires at every {n:N} records? "
+        r"that it counts\.|(?P<never>The global window never fires by itself: it needs another trigger\.)",
+        triggers,
+    ),
+    event_pattern(
+        "end of event time", r"It fires when event time ends: when the watermark of {o:O} is MAX\.", at_the_end
+    ),
+    event_pattern(
+        "another trigger",
+        r"It fires when its trigger, (?P<kind>\w+), decides so; the recording shows only when it did\.",
+        unknown_trigger,
     ),
     event_pattern(
         "window has fired",
@@ -129,8 +142,8 @@ HELD: Sequence[Pattern] = (
     ),
     event_pattern(
         "more windows",
-        r"{n:N} (?:more windows? not fired: .+|other windows? fired as well)",
-        lambda claim: claim.number("n") > 0,
+        r"{n:N} (?:more windows? not fired: (?P<shown>.+)|other windows? fired as well)",
+        more_windows,
     ),
     event_pattern(
         "watermark of a task",
@@ -267,5 +280,5 @@ HELD: Sequence[Pattern] = (
         r"first record on\.",
         no_such_window,
     ),
-    event_pattern("windows with records", r"windows with records: (?P<first>.+)", lambda claim: bool(claim["first"])),
+    event_pattern("windows with records", r"windows with records: (?P<first>.+)", windows_with_records),
 )

@@ -131,3 +131,55 @@ def test_watermark_that_a_later_file_makes_is_named_beside_that_of_the_file_that
     late = answer(at, "no-output", Asked(("late",)))
     assert late.statement.text == "Sink: late has received 1 row by 60.000000 ms."
     assert answer(at, "no-output", Asked(())).notes == ("the other sinks: Sink: out: rows not recorded yet",)
+
+
+TRIGGERS = """
+flowsim: 1
+name: triggers
+settings: {record: full, auto_watermark_interval: 20 ms, buffer_timeout: 0}
+sources:
+  rows:
+    script: {fields: {at_ms: long, k: string}, subtasks: [[{record: [10, a]}, {record: [25, a]}, {sleep: 500 ms}]]}
+    watermarks: {timestamp: at_ms}
+operators:
+  counted: {input: rows, key_by: k, window: {WINDOW}, aggregate: {n: count()}}
+sinks: {out: {input: counted, collect: {}}}
+"""
+
+
+def test_no_record_is_late_at_a_global_window_because_it_is_never_closed(ask: Ask) -> None:
+    counted = TRIGGERS.replace("WINDOW", "count: 5")
+    assert "2 records: the global window is never closed, so no record is late. [10.6]" in text_of(ask(counted, "late"))
+    assert "The global window is never closed, so no record is late. [10.6]" in text_of(
+        ask(counted, "late", '[10,"a"]')
+    )
+
+
+def test_time_out_of_a_trigger_is_named_beside_the_watermark(ask: Ask) -> None:
+    """Rule 10.23: 60 ms of the processing time after the first record, whatever the watermark is."""
+    window = "tumbling: 100 ms, trigger: {timeout: {of: event_time, after: 60 ms}}"
+    text = text_of(ask(TRIGGERS.replace("WINDOW", window), "no-output", at_ms=40))
+    assert "It fires when one of its triggers fires: timeout, event_time." in text
+    assert (
+        "The time-out fires it by the clock, 60 ms after the first record that did not fire it: its timer is due at 61"
+        in text
+    )
+    assert "of the run; it fires at 61." in text
+
+
+def test_next_timer_of_a_continuous_trigger_is_the_watermark_that_is_needed(ask: Ask) -> None:
+    """Rule 10.21: the next multiple fires the window, not only its end."""
+    window = "tumbling: 100 ms, trigger: {continuous_event_time: 15 ms}"
+    text = text_of(ask(TRIGGERS.replace("WINDOW", window).replace("[25, a]", "[10, a]"), "no-output", at_ms=40))
+    assert "at the latest at 99 ms, its last millisecond. Its next timer is 15 ms." in text
+    assert "To generate watermark 15 ms, Source: rows (1/1) needs a record of timestamp 16 ms or later" in text
+
+
+def test_trigger_for_the_end_of_the_stream_fires_a_window_at_its_own_end(ask: Ask) -> None:
+    """Flink's EndOfStreamTrigger compares with the last millisecond of the window, which is MAX only for the global one."""
+    window = "tumbling: 40 ms, trigger: end_of_stream"
+    assert "reaches 39 ms, its last millisecond" in text_of(
+        ask(TRIGGERS.replace("WINDOW", window), "no-output", at_ms=40)
+    )
+    window = "global_window: true, trigger: end_of_stream"
+    assert "It fires when event time ends" in text_of(ask(TRIGGERS.replace("WINDOW", window), "no-output", at_ms=40))

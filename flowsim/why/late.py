@@ -188,13 +188,13 @@ def _in_time(facts: RunFacts, row: Row) -> WhyAnswer:
 
 def _why_in_time(operator: Operator | None, plan: WindowPlan | None, windows: list[tuple[int, int]], row: Row) -> Cause:
     watermark, place = event_time(row["watermark"]), place_of(row)
+    if plan is not None and not plan.event_time:
+        why = _never_late(plan)
+        return Cause(f"{why[0].upper()}{why[1:]}.", ("10.6",), place)
     if row["watermark"] == NO_TIMESTAMP:
         return Cause("It arrived before the first watermark.", (lateness_rule(operator, "10.9"),), place)
     if is_interval_join(operator):
         return Cause(f"Its timestamp is not below the watermark, which was {watermark}.", ("10.35",), place)
-    if plan is not None and not plan.event_time:
-        why = _never_late(plan)
-        return Cause(f"{why[0].upper()}{why[1:]}.", ("10.6",), place)
     if row["timestamp"] > row["watermark"]:
         return Cause(f"It arrived above the watermark, which was {watermark}.", ("10.9",), place)
     if plan is None:

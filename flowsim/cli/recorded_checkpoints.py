@@ -123,10 +123,10 @@ def history_answer(recording: Recording) -> Answer:
 
 def _show_checkpoints(console: Console, shown: Sequence[RecordedCheckpoint], names: Names, start_ns: int) -> None:
     """Shows a table without the columns in which all checkpoints are alike, and why exchanges were aligned."""
-    rows = [_checkpoint_row(one, names, start_ns) for one in shown]
+    rows = [_checkpoint_row(checkpoint, names, start_ns) for checkpoint in shown]
     left_out = {
-        _PERSISTED: not any(one.persisted_bytes for one in shown),
-        _BARRIERS: all(barriers_of(one, names) is Barriers.ALIGNED for one in shown),
+        _PERSISTED: not any(checkpoint.persisted_bytes for checkpoint in shown),
+        _BARRIERS: all(barriers_of(checkpoint, names) is Barriers.ALIGNED for checkpoint in shown),
     }
     first = ["id", "kind"]
     kept = [at for at, column in enumerate(_CHECKPOINTS) if not left_out.get(column, False)]
@@ -261,8 +261,10 @@ def subtasks_answer(recording: Recording, checkpoint: int) -> Answer:
         raise BadInput(f"--checkpoint {checkpoint}: no such checkpoint; the recording has {has}")
     vertices: dict[int, list[dict[str, Any]]] = {}
     subtasks = subtasks_of(recording, checkpoint)
-    for one in subtasks:
-        vertices.setdefault(names.vertex_of(one.task), []).append(_subtask_data(one, recorded, names, start_ns))
+    for measured in subtasks:
+        vertices.setdefault(names.vertex_of(measured.task), []).append(
+            _subtask_data(measured, recorded, names, start_ns)
+        )
     document = {
         **_checkpoint_data(recorded, names, start_ns),
         "vertices": [
@@ -311,7 +313,7 @@ def _summary(of_vertex: Sequence[dict[str, Any]]) -> dict[str, dict[str, int | N
     """The averages are rounded down, as in Flink."""
     summary: dict[str, dict[str, int | None]] = {"minimum": {}, "average": {}, "maximum": {}}
     for name, _ in _MEASUREMENTS:
-        known = [one[name] for one in of_vertex if one[name] is not None]
+        known = [subtask[name] for subtask in of_vertex if subtask[name] is not None]
         summary["minimum"][name] = min(known, default=None)
         summary["average"][name] = sum(known) // len(known) if known else None
         summary["maximum"][name] = max(known, default=None)
@@ -319,8 +321,8 @@ def _summary(of_vertex: Sequence[dict[str, Any]]) -> dict[str, dict[str, int | N
 
 
 def _vertex_rows(of_vertex: Sequence[dict[str, Any]]) -> Iterable[Sequence[str]]:
-    for one in of_vertex:
-        yield (one["short_name"], *_cells(one))
+    for subtask in of_vertex:
+        yield (subtask["short_name"], *_cells(subtask))
     if len(of_vertex) > 1:
         for name, values in _summary(of_vertex).items():
             yield (f"  {name}", *_cells(values))

@@ -27,14 +27,14 @@ def recovery_data(result: JobExecutionResult) -> dict[str, Any]:
         else {"completed": counts.completed, "failed": counts.failed, "restored": counts.restored},
         "requested_snapshots": [
             {
-                "what": _what(one),
-                "at_ns": one.action.at_ns,
-                "ended_ns": one.ended_ns,
-                "checkpoint": one.checkpoint_id,
-                "path": one.path,
-                "error": one.error,
+                "what": _what(requested),
+                "at_ns": requested.action.at_ns,
+                "ended_ns": requested.ended_ns,
+                "checkpoint": requested.checkpoint_id,
+                "path": requested.path,
+                "error": requested.error,
             }
-            for one in result.requested_snapshots
+            for requested in result.requested_snapshots
         ],
         "failures": [asdict(failure) for failure in result.failures],
         "restarts": result.restarts,
@@ -50,8 +50,8 @@ def show_recovery(console: Console, result: JobExecutionResult) -> None:
             console,
             f"checkpoints {counts.completed:,} completed, {counts.failed:,} failed, {counts.restored:,} restored",
         )
-    for one in result.requested_snapshots:
-        _show_requested(console, one)
+    for requested in result.requested_snapshots:
+        _show_requested(console, requested)
     for failure in result.failures[:_FAILURES_SHOWN]:
         _show_failure(console, failure)
     if len(result.failures) > _FAILURES_SHOWN:

@@ -289,7 +289,7 @@ def _sink_data(run: ScenarioRun, sink: SinkOutcome) -> dict[str, Any]:
     if sink.directory is not None:
         data["directory"] = str(sink.directory)
     if sink.records is not None:
-        names = next(one.schema.names for one in run.compiled.sinks if one.name == sink.name)
+        names = next(sink_model.schema.names for sink_model in run.compiled.sinks if sink_model.name == sink.name)
         data["records"] = [_record(names, value) for value, _ in sink.records]
     return data
 

@@ -63,8 +63,8 @@ def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
     for _, law, verdict, *_, reason in lines:
         if reason:
             laws.setdefault((verdict, reason), []).append(law)
-    for (verdict, reason), of in laws.items():
-        show_text(console, f"{', '.join(dict.fromkeys(of))}: {verdict}: {reason}", "dim")
+    for (verdict, reason), law_names in laws.items():
+        show_text(console, f"{', '.join(dict.fromkeys(law_names))}: {verdict}: {reason}", "dim")
     violated = [line.run for line in report.lines if line.outcome.verdict is Verdict.VIOLATED]
     for run, (recording, law, sentence, rows) in zip(violated, evidence(report), strict=True):
         console.print(f"\n{law} is violated in {recording}", style="bold red", soft_wrap=True)

@@ -185,7 +185,9 @@ class PartitionedGeneratorReader:
 
     def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
         log_ns = self._ctx.clock.now_ns - self._start_ns
-        consumed = [(one.index, one.log.offset, *one.identity, log_ns) for one in self._partitions]
+        consumed = [
+            (partition.index, partition.log.offset, *partition.identity, log_ns) for partition in self._partitions
+        ]
         return [*consumed, *self._added]
 
     def position_of(self, split: object) -> tuple[str, int]:
@@ -222,8 +224,8 @@ class PartitionedGeneratorReader:
             if begun.is_in_backlog:
                 self._check_backlog(begun)
         self._added = []
-        for one in self._partitions:
-            one.due_ns = self._start_ns + one.log.next_append_ns
+        for partition in self._partitions:
+            partition.due_ns = self._start_ns + partition.log.next_append_ns
 
     def _is_ready(self, one: _Consumed) -> bool:
         """True if a record or the end of the partition can be read."""
@@ -238,7 +240,7 @@ class PartitionedGeneratorReader:
             self._partitions.rotate(-1)
             if self._is_ready(self._partitions[0]):
                 return True
-        waiting = [one.due_ns for one in self._partitions if _split_id(one.index) not in self._paused]
+        waiting = [partition.due_ns for partition in self._partitions if _split_id(partition.index) not in self._paused]
         self.wake_time_ns = min(waiting, default=None)
         return False
 

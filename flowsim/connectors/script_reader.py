@@ -149,7 +149,7 @@ class ScriptReader:
             self._script,
             self._at,
             self._previous,
-            tuple((split, tuple(held)) for split, held in self._held.items()),
+            tuple((split, tuple(indexes)) for split, indexes in self._held.items()),
             now_ns - self._opened_ns,
             None if wake_ns is None else wake_ns - now_ns,
         )
@@ -168,15 +168,15 @@ class ScriptReader:
         self._entries = self._scripts[position.script]
         self._at = position.at
         self._previous = position.previous
-        self._held = {split: deque(held) for split, held in position.held}
+        self._held = {split: deque(indexes) for split, indexes in position.held}
         self._opened_ns = now_ns - position.elapsed_ns
         self.wake_time_ns = None if position.wait_ns is None else now_ns + position.wait_ns
         self._outputs = None
 
     def _create_outputs(self, output: ReaderOutput) -> dict[str, SourceOutput]:
         """Creates the outputs of the splits that have not ended; those that are idle at the position are marked."""
-        held = {index for indexes in self._held.values() for index in indexes}
-        played = [entry for index, entry in enumerate(self._entries[: self._at]) if index not in held]
+        restored = {index for indexes in self._held.values() for index in indexes}
+        played = [entry for index, entry in enumerate(self._entries[: self._at]) if index not in restored]
         ended = {entry.split for entry in played if isinstance(entry, EndEntry)}
         splits = [split for split in splits_of(self._entries) if split not in ended]
         outputs: dict[str, SourceOutput] = {split: output.create_output_for_split(split) for split in splits}
@@ -191,10 +191,10 @@ class ScriptReader:
 
         Splits are checked in the order in which they were held.
         """
-        for split, held in self._held.items():
+        for split, indexes in self._held.items():
             if split not in self._paused:
-                index = held.popleft()
-                if not held:
+                index = indexes.popleft()
+                if not indexes:
                     del self._held[split]
                 return index
         return None

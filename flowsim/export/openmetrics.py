@@ -126,12 +126,12 @@ def _checkpoint_families(labels: _Labels, by_task: dict[tuple[int, int], list[Sa
     }
     if with_checkpoints:
         delays = [
-            _Series(labels.task(*each), {one.time_ns: str(one.checkpoint_start_delay_ns) for one in of_task})
+            _Series(labels.task(*each), {sample.time_ns: str(sample.checkpoint_start_delay_ns) for sample in of_task})
             for each, of_task in with_checkpoints.items()
         ]
         yield _Family(_TASK, "checkpointStartDelayNanos", delays)
     alignments = [
-        _Series(labels.task(*each), {one.time_ns: str(one.checkpoint_alignment_ns) for one in of_task})
+        _Series(labels.task(*each), {sample.time_ns: str(sample.checkpoint_alignment_ns) for sample in of_task})
         for each, of_task in with_checkpoints.items()
         if labels.has_input(each[0])
     ]

@@ -113,17 +113,21 @@ def plot_event_time(recording: Recording, task: str | None = None, *, relative: 
     """
     _require_matplotlib("plot_event_time")
     names = Names(recording)
-    wanted = None if task is None else frozenset(names.find_tasks(task))
+    selected_tasks = None if task is None else frozenset(names.find_tasks(task))
     inputs = {int(row[0]): int(row[7]) for row in recording.static_rows("tasks")}
-    of_task = {one: EventTime(TaskWatermark(inputs[one])) for one in inputs if wanted is None or one in wanted}
-    selection = Selection(tables=tuple(_NAMES), tasks=wanted)
+    of_task = {
+        number: EventTime(TaskWatermark(inputs[number]))
+        for number in inputs
+        if selected_tasks is None or number in selected_tasks
+    }
+    selection = Selection(tables=tuple(_NAMES), tasks=selected_tasks)
     each_fact(recording, selection, lambda fact, time_ns: of_task[fact.task].add(fact, time_ns))
-    shown = {one: facts for one, facts in of_task.items() if facts.records}
+    shown = {number: facts for number, facts in of_task.items() if facts.records}
     if not shown:
         raise BadInput("plot_event_time: these tasks received no record with a timestamp")
     draw = _draw_relative if relative else _draw_event_time
     last_ns = max(mark.time_ns for facts in shown.values() for mark in facts.records)
-    panels = [(names.task(one), partial(draw, facts)) for one, facts in shown.items()]
+    panels = [(names.task(number), partial(draw, facts)) for number, facts in shown.items()]
     return _figure("plot_event_time", panels, last_ns)
 
 

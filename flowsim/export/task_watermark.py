@@ -29,7 +29,7 @@ class TaskWatermark:
             self._idle.add(number)
         else:
             self._idle.discard(number)
-        active = [time for one, time in enumerate(self._inputs) if one not in self._idle]
+        active = [time for input_index, time in enumerate(self._inputs) if input_index not in self._idle]
         merged = min(active) if active else max(self._inputs)
         increased = merged > self.time_ms
         self.time_ms = max(merged, self.time_ms)

@@ -201,22 +201,22 @@ class _LocalChannels:
 def _segments(
     settings: JobSettings, placement: Placement, pools: Sequence[PlannedPool]
 ) -> tuple[list[int], list[bool]]:
-    required, wanted = [0] * len(placement.names), [0] * len(placement.names)
+    required, possible = [0] * len(placement.names), [0] * len(placement.names)
     unbounded = [False] * len(placement.names)
     for pool in pools:
         unbounded[pool.task_manager] |= pool.maximum == UNLIMITED
         required[pool.task_manager] += pool.required + pool.exclusive
         maximum = min(pool.maximum, max(pool.required, UNBOUNDED_SHARE)) if pool.maximum == UNLIMITED else pool.maximum
-        wanted[pool.task_manager] += maximum + pool.overdraft + pool.exclusive
+        possible[pool.task_manager] += maximum + pool.overdraft + pool.exclusive
     total = settings.network_buffers
     if total is None:
-        return wanted, unbounded
+        return possible, unbounded
     for number, least in enumerate(required):
         if least > total:
             raise BadInput(
                 _too_few(placement.names[number], total, least, [p for p in pools if p.task_manager == number])
             )
-    return [total] * len(placement.names), [unbounded[n] or total < most for n, most in enumerate(wanted)]
+    return [total] * len(placement.names), [unbounded[n] or total < most for n, most in enumerate(possible)]
 
 
 def _too_few(name: str, total: int, least: int, pools: Sequence[PlannedPool]) -> str:

@@ -162,7 +162,7 @@ def without_expectations(text: str) -> str:
 def _check(model: LessonModel, scenario: ScenarioModel, problems: Problems) -> None:
     """Reports names that the scenario does not have."""
     nodes = [*scenario.sources, *scenario.operators, *scenario.sinks]
-    collecting = [name for name, one in scenario.sinks.items() if one.collect is not None]
+    collecting = [name for name, sink in scenario.sinks.items() if sink.collect is not None]
     for name, question in model.questions.items():
         at: ValuePath = ("questions", name)
         if question.rows is not None and question.rows not in scenario.sinks:

@@ -213,7 +213,9 @@ class LegacyAsyncWaitOperator(FunctionOperator):
     @property
     def pending_elements_text(self) -> str:
         """Describes the elements without an answer, for the report of a blocked run."""
-        pending = [one for one in self._queue.values() if isinstance(one, FutureRecordEntry) and not one.is_done]
+        pending = [
+            entry for entry in self._queue.values() if isinstance(entry, FutureRecordEntry) and not entry.is_done
+        ]
         return describe_pending(pending, len(self._queue), self._capacity)
 
     def open(self) -> None:

@@ -128,8 +128,8 @@ class CausalOrder:
         part = self._recording.part(step.table.name, epoch, names)
         columns = {name: as_numpy(part[name]).astype(np.int64) for name in names}
         if step.column:
-            wanted = columns[step.column] == step.value
-            columns = {name: column[wanted] for name, column in columns.items()}
+            is_of_step = columns[step.column] == step.value
+            columns = {name: column[is_of_step] for name, column in columns.items()}
         channel = columns["channel"]
         number = columns[step.number] if step.number else self._ordinals(channel, kind, role)
         return _Rows(columns["task"], columns["seq"], columns["time_ns"], kind << 60 | channel << 40 | number)
@@ -137,10 +137,10 @@ class CausalOrder:
     def _ordinals(self, channel: Ints, kind: int, role: int) -> Ints:
         """Returns the number of each row among those of its channel, from the begin of the recording."""
         ordinals = np.zeros_like(channel)
-        for one in np.unique(channel).tolist():
-            of_channel, before = np.flatnonzero(channel == one), self._counts[kind, role, one]
+        for number in np.unique(channel).tolist():
+            of_channel, before = np.flatnonzero(channel == number), self._counts[kind, role, number]
             ordinals[of_channel] = before + np.arange(len(of_channel))
-            self._counts[kind, role, one] += len(of_channel)
+            self._counts[kind, role, number] += len(of_channel)
         return ordinals
 
     def _plain(self, epoch: int) -> _Rows:
@@ -163,8 +163,8 @@ class CausalOrder:
         return horizons[::-1]
 
     def _still_open(self, epoch: int, causes: list[Ints]) -> tuple[Ints, Ints, Ints]:
-        wanted = causes[1] >= (0 if self._is_real else self._horizons[epoch])
-        number, time, round_ = (column[wanted] for column in causes)
+        is_needed = causes[1] >= (0 if self._is_real else self._horizons[epoch])
+        number, time, round_ = (column[is_needed] for column in causes)
         return number, time, round_
 
     def _ordered(self, parts: list[tuple[_Rows, int]], done: dict[int, Key]) -> dict[int, tuple[Ints, Ints, Ints]]:
@@ -211,7 +211,7 @@ class _Walk:
             if not self._ready:
                 self._release(self._first_of_circle())
             self._advance(self._ready.popleft())
-        return {task: one.keys for task, one in self._tasks.items()}
+        return {task: times.keys for task, times in self._tasks.items()}
 
     def _first_of_circle(self) -> int:
         """A damaged recording may have effects before their causes: the earliest such effect does not wait."""

@@ -122,14 +122,14 @@ def merged_rows(recording: Recording, selection: Selection) -> Iterator[MergedRo
         if TABLES[name].level <= recording.level and (selection.channels is None or "channel" in TABLES[name].names)
     ]
     order, depths = CausalOrder(recording), _Depths(recording)
-    held = [Rows.none(table) for table in tables]
+    later = [Rows.none(table) for table in tables]
     for epoch, horizon_ns in enumerate(_horizons(recording, tables, selection)):
         order.begin(epoch)
         depths.begin(epoch)
         fresh = [_read(recording, table, epoch, selection, order, depths) for table in tables]
-        rows = [kept.join(more) for kept, more in zip(held, fresh, strict=True)]
-        held = [one.from_time(horizon_ns) for one in rows]
-        merged = _in_order([one.before_time(horizon_ns) for one in rows])
+        rows = [kept.join(more) for kept, more in zip(later, fresh, strict=True)]
+        later = [of_table.from_time(horizon_ns) for of_table in rows]
+        merged = _in_order([of_table.before_time(horizon_ns) for of_table in rows])
         if merged is not None:
             yield merged
 
@@ -193,7 +193,11 @@ def _horizons(recording: Recording, tables: list[Table], selection: Selection) -
     least = _LAST
     for epoch in reversed(range(len(recording.epochs))):
         bounds_of_parts = [recording.time_bounds(table.name, epoch) for table in tables]
-        bounds = [one for one in bounds_of_parts if one is not None and _overlap(one, selection)]
+        bounds = [
+            first_and_last
+            for first_and_last in bounds_of_parts
+            if first_and_last is not None and _overlap(first_and_last, selection)
+        ]
         if bounds or horizons:
             horizons.append(least)
         least = min([least, *(first for first, _ in bounds)])
@@ -208,9 +212,9 @@ def _read(
         return Rows.none(table)
     part = recording.part(table.name, epoch, table.names)
     columns: list[Ints] = [as_numpy(column).astype(np.int64, copy=False) for column in part.columns]
-    wanted = _mask(table, columns, selection)
-    if not wanted.all():
-        columns = [column[wanted] for column in columns]
+    is_selected = _mask(table, columns, selection)
+    if not is_selected.all():
+        columns = [column[is_selected] for column in columns]
     task, seq, time = (columns[table.names.index(name)] for name in ("task", "seq", "time_ns"))
     return Rows(table, columns, *order.of(task, seq, time), depths.of(task, seq))
 
@@ -225,38 +229,39 @@ def _mask(table: Table, columns: list[Ints], selection: Selection) -> npt.NDArra
     def column(name: str) -> Ints:
         return columns[table.names.index(name)]
 
-    wanted: npt.NDArray[np.bool_] = np.ones(len(columns[0]), dtype=np.bool_)
+    is_selected: npt.NDArray[np.bool_] = np.ones(len(columns[0]), dtype=np.bool_)
     if selection.from_ns is not None:
-        wanted &= column("time_ns") >= selection.from_ns
+        is_selected &= column("time_ns") >= selection.from_ns
     if selection.to_ns is not None:
-        wanted &= column("time_ns") < selection.to_ns
+        is_selected &= column("time_ns") < selection.to_ns
     if selection.tasks is not None:
-        wanted &= np.isin(column("task"), sorted(selection.tasks))
+        is_selected &= np.isin(column("task"), sorted(selection.tasks))
     if selection.channels is not None:
-        wanted &= np.isin(column("channel"), sorted(selection.channels))
+        is_selected &= np.isin(column("channel"), sorted(selection.channels))
     for name, values in selection.values.get(table.name, {}).items():
-        wanted &= np.isin(column(name), sorted(values))
-    return wanted
+        is_selected &= np.isin(column(name), sorted(values))
+    return is_selected
 
 
 def _in_order(rows: list[Rows]) -> MergedRows | None:
-    rows = [one for one in rows if len(one)]
+    rows = [of_table for of_table in rows if len(of_table)]
     if not rows:
         return None
-    task, seq = (np.concatenate([one.column(name) for one in rows]) for name in ("task", "seq"))
+    task, seq = (np.concatenate([of_table.column(name) for of_table in rows]) for name in ("task", "seq"))
     times, rounds = (
-        np.concatenate(columns) for columns in zip(*((one.times, one.rounds) for one in rows), strict=True)
+        np.concatenate(columns)
+        for columns in zip(*((of_table.times, of_table.rounds) for of_table in rows), strict=True)
     )
     order = np.lexsort((seq, task, rounds, times))
-    table_of = np.concatenate([np.full(len(one), number) for number, one in enumerate(rows)])
-    index = np.concatenate([np.arange(len(one)) for one in rows])
+    table_of = np.concatenate([np.full(len(of_table), number) for number, of_table in enumerate(rows)])
+    index = np.concatenate([np.arange(len(of_table)) for of_table in rows])
     return MergedRows(rows, table_of[order], index[order])
 
 
 def _facts_of(merged: MergedRows) -> Iterator[Fact]:
     for start in range(0, len(merged.index), _CHUNK_ROWS):
         tables, index = (column[start : start + _CHUNK_ROWS] for column in (merged.table_of, merged.index))
-        facts = [_facts(one, index[tables == number]) for number, one in enumerate(merged.rows)]
+        facts = [_facts(of_table, index[tables == number]) for number, of_table in enumerate(merged.rows)]
         for number in tables.tolist():
             yield next(facts[number])
 

@@ -199,7 +199,7 @@ class Recording:
             ]
         if not statistics or len(statistics) < len(columns):
             raise damaged(self.directory / table / part_name(epoch), "has no bounds of time_ns")
-        return min(one.min for one in statistics), max(one.max for one in statistics)
+        return min(each.min for each in statistics), max(each.max for each in statistics)
 
     def _opened(self, table: str, epoch: int) -> AbstractContextManager[pq.ParquetFile]:
         about, path = self.markers[epoch].parts[table], self.directory / table / part_name(epoch)

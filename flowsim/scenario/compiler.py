@@ -111,7 +111,7 @@ def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
 def _recompute(context: CompileContext, model: ScenarioModel, recompute: RecomputeModel) -> Recompute | None:
     """Compiles ``recompute``. Returns None if it is unusable; the problems contain the reason."""
     script, _, function = recompute.pyspark.partition(":")
-    of_files = {name: one.files for name, one in model.sources.items() if one.files is not None}
+    of_files = {name: source.files for name, source in model.sources.items() if source.files is not None}
     read = of_files.get(recompute.input)
     at_input, at_script = ("recompute", "input"), ("recompute", "pyspark")
     if read is None:

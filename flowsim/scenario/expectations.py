@@ -152,17 +152,17 @@ def _runs(task_name: str, node: str) -> bool:
 
 def _judge_rows(sink: str, rows: Sequence[Sequence[object]], records: Records, cut_short: bool) -> ExpectationOutcome:
     what = f"results of sink {sink}"
-    wanted = [[_plain(cell) for cell in row] for row in rows]
+    rows_expected = [[_plain(cell) for cell in row] for row in rows]
     actual = [[_plain(cell) for cell in value] if isinstance(value, tuple) else [_plain(value)] for value, _ in records]
     if cut_short:
         return ExpectationOutcome(
-            what, count_text(len(wanted), "row"), count_text(len(actual), "row"), None, _CUT_SHORT
+            what, count_text(len(rows_expected), "row"), count_text(len(actual), "row"), None, _CUT_SHORT
         )
-    if wanted == actual:
-        return ExpectationOutcome(what, count_text(len(wanted), "row"), count_text(len(actual), "row"), True)
-    at = next((i for i, (one, other) in enumerate(zip(wanted, actual, strict=False)) if one != other), None)
-    at = min(len(wanted), len(actual)) if at is None else at
-    expected = f"row {at} {wanted[at]}" if at < len(wanted) else count_text(len(wanted), "row")
+    if rows_expected == actual:
+        return ExpectationOutcome(what, count_text(len(rows_expected), "row"), count_text(len(actual), "row"), True)
+    at = next((i for i, (one, other) in enumerate(zip(rows_expected, actual, strict=False)) if one != other), None)
+    at = min(len(rows_expected), len(actual)) if at is None else at
+    expected = f"row {at} {rows_expected[at]}" if at < len(rows_expected) else count_text(len(rows_expected), "row")
     got = f"row {at} {actual[at]}" if at < len(actual) else count_text(len(actual), "row")
     return ExpectationOutcome(what, expected, got, False)
 
@@ -175,15 +175,15 @@ def _plain(cell: object) -> object:
 
 
 def _judge_fact(model: ScenarioModel, expected: FactsModel, facts: Facts | None, cut_short: bool) -> ExpectationOutcome:
-    what, wanted = f"{expected.says} ({expected.table})", _bounds(expected)
+    what, bounds = f"{expected.says} ({expected.table})", _bounds(expected)
     level = TABLES[expected.table].level
     if facts is None or facts.level < level:
-        return ExpectationOutcome(what, wanted, "-", None, f"needs recording level {level.name.lower()}")
+        return ExpectationOutcome(what, bounds, "-", None, f"needs recording level {level.name.lower()}")
     actual = measured(model, expected, facts)
     shown = "no rows" if actual is None else str(actual)
     if cut_short:
-        return ExpectationOutcome(what, wanted, shown, None, _CUT_SHORT)
-    return ExpectationOutcome(what, wanted, shown, is_within(expected, actual))
+        return ExpectationOutcome(what, bounds, shown, None, _CUT_SHORT)
+    return ExpectationOutcome(what, bounds, shown, is_within(expected, actual))
 
 
 def selected_rows(model: ScenarioModel, selection: SelectionModel, facts: Facts) -> list[Sequence[int]]:

@@ -90,9 +90,9 @@ class ScenarioRun:
     def _repr_html_(self) -> str:
         """Shows in a notebook how the job ended, its expectations, and the rows of its sinks."""
         rows = [(f"sink {sink.name}", count_text(sink.rows, "row")) for sink in self.sinks]
-        for one in self.expectations:
-            met = {True: "met", False: "not met", None: "not checked"}[one.met]
-            rows.append((one.what, f"{met}: expected {one.expected}, found {one.found}"))
+        for outcome in self.expectations:
+            met = {True: "met", False: "not met", None: "not checked"}[outcome.met]
+            rows.append((outcome.what, f"{met}: expected {outcome.expected}, found {outcome.found}"))
         where = [] if self.recording is None else [("recording", str(self.recording))]
         return html_block("ScenarioRun", self.result.summary, html_table((), [*rows, *where]))
 

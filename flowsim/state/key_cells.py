@@ -84,8 +84,8 @@ class KeyCells:
         """Makes ``key`` the current key; ``key_id`` is its ``state_key``."""
         self.current_key = key
         self.current_key_id = key_id
-        held = self._held.get(key_id)
-        self._cells = _NOTHING if held is None else held.cells
+        held_key = self._held.get(key_id)
+        self._cells = _NOTHING if held_key is None else held_key.cells
 
     def leave(self) -> None:
         """Unsets the current key."""
@@ -129,24 +129,24 @@ class KeyCells:
         self.key_for(place)
         content = self._cells.pop(place, None)
         if not self._cells and self._cells is not _NOTHING:
-            held = self._held.pop(self.current_key_id)
-            del self._groups[held.key_group][self.current_key_id]
+            held_key = self._held.pop(self.current_key_id)
+            del self._groups[held_key.key_group][self.current_key_id]
             self._cells = _NOTHING
         return content
 
     def restore(self, key_group: int, key: object, place: Place, content: object) -> None:
         """Adds a stored cell of any key; the key group is known, so that the key is not hashed again."""
         key_id = state_key(key)
-        held = self._held.get(key_id)
-        if held is None:
-            held = self._held[key_id] = _HeldKey(key, key_group)
-            self._groups.setdefault(key_group, {})[key_id] = held
-        held.cells[place] = content
+        held_key = self._held.get(key_id)
+        if held_key is None:
+            held_key = self._held[key_id] = _HeldKey(key, key_group)
+            self._groups.setdefault(key_group, {})[key_id] = held_key
+        held_key.cells[place] = content
 
     def get_of(self, key_id: object, place: Place) -> object:
         """Returns the content of a cell of any key; None for an empty cell."""
-        held = self._held.get(key_id)
-        return None if held is None else held.cells.get(place)
+        held_key = self._held.get(key_id)
+        return None if held_key is None else held_key.cells.get(place)
 
     def put_of(self, key_id: object, place: Place, content: object) -> None:
         """Replaces the content of a cell of any key."""
@@ -157,10 +157,10 @@ class KeyCells:
         if key_id == self.current_key_id:
             self.remove(place)
             return
-        held = self._held.get(key_id)
-        if held is not None and held.cells.pop(place, None) is not None and not held.cells:
+        held_key = self._held.get(key_id)
+        if held_key is not None and held_key.cells.pop(place, None) is not None and not held_key.cells:
             del self._held[key_id]
-            del self._groups[held.key_group][key_id]
+            del self._groups[held_key.key_group][key_id]
 
     def key_groups(self) -> list[int]:
         """Returns the key groups with content, in order."""
@@ -168,20 +168,20 @@ class KeyCells:
 
     def of_key_group(self, key_group: int) -> Iterator[tuple[object, Place, object]]:
         """Returns key, place and content of every cell of a key group, in the order of their creation."""
-        for held in self._groups.get(key_group, {}).values():
-            for place, content in held.cells.items():
-                yield held.key, place, content
+        for held_key in self._groups.get(key_group, {}).values():
+            for place, content in held_key.cells.items():
+                yield held_key.key, place, content
 
     def validate(self) -> None:
         """Raises InvariantViolation unless the invariants hold."""
         if sum(map(len, self._groups.values())) != len(self._held):
             raise InvariantViolation("the number of keys in the key groups differs from the number of keys")
-        for key_id, held in self._held.items():
-            at_home = assign_to_key_group(held.key, self._max_parallelism, self._key_type) == held.key_group
-            filed = self._groups[held.key_group].get(key_id) is held and held.key_group in self._range
-            if not (at_home and filed and held.cells and state_key(held.key) == key_id):
+        for key_id, held_key in self._held.items():
+            at_home = assign_to_key_group(held_key.key, self._max_parallelism, self._key_type) == held_key.key_group
+            filed = self._groups[held_key.key_group].get(key_id) is held_key and held_key.key_group in self._range
+            if not (at_home and filed and held_key.cells and state_key(held_key.key) == key_id):
                 raise InvariantViolation(
-                    f"key {held.key!r:.60} is held in key group {held.key_group}, or without cells"
+                    f"key {held_key.key!r:.60} is held in key group {held_key.key_group}, or without cells"
                 )
 
     def _hold_current_key(self) -> dict[Place, object]:
@@ -191,7 +191,7 @@ class KeyCells:
                 f"key {self.current_key!r:.60} of key group {key_group} reached a subtask that owns "
                 f"{self._range.start} to {self._range.end}"
             )
-        held = _HeldKey(self.current_key, key_group)
-        self._held[self.current_key_id] = held
-        self._groups.setdefault(key_group, {})[self.current_key_id] = held
-        return held.cells
+        held_key = _HeldKey(self.current_key, key_group)
+        self._held[self.current_key_id] = held_key
+        self._groups.setdefault(key_group, {})[self.current_key_id] = held_key
+        return held_key.cells

@@ -69,9 +69,9 @@ class WatchedCells:
         self._cells.put(place, content)
 
     def fold(self, place: Place, value: object, function: Callable[[object, object], object]) -> None:
-        held = self._held.get(place)
+        before = self._held.get(place)
         self._cells.fold(place, value, function)
-        if held is not None and self._held.get(place) is None:
+        if before is not None and self._held.get(place) is None:
             self.removed.append(place)
 
     def remove(self, place: Place) -> object:
@@ -123,8 +123,8 @@ class WatchedCells:
             self.record(StateAction.EXPIRE, value)
 
     def _record(self, namespace: Hashable, action: StateAction, entries: int, value: object) -> None:
-        held = self._held
-        self._changes.record(self._state, namespace, held.current_key, held.current_key_id, action, entries, value)
+        cells = self._held
+        self._changes.record(self._state, namespace, cells.current_key, cells.current_key_id, action, entries, value)
 
     def _entries(self, content: object) -> int:
         if self._is_collection and isinstance(content, list | MapEntries):
@@ -158,9 +158,9 @@ class WatchedStateTable(StateTable):
             self._record_expired(name, entry, len(content))
 
     def forget(self, name: str, index: int, entry: StateMapEntry) -> None:
-        held = self._content(name, entry)
+        content = self._content(name, entry)
         super().forget(name, index, entry)
-        if held is not None and self._content(name, entry) is None:
+        if content is not None and self._content(name, entry) is None:
             self._record_expired(name, entry, 0)
 
     def _content(self, name: str, entry: StateMapEntry) -> object:

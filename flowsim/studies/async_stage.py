@@ -63,7 +63,7 @@ def async_stages(recording: Recording) -> tuple[AsyncStage, ...]:
     for row in recording.static_rows("operators"):
         vertex, index, name, kind, params = int(row[0]), int(row[1]), str(row[2]), row[3], str(row[4])
         if kind == ASYNC_KIND:
-            tasks = [task for task, of in vertex_of.items() if of == vertex]
+            tasks = [task for task, task_vertex in vertex_of.items() if task_vertex == vertex]
             own = where(facts, np.isin(facts["task"], tasks) & (facts["operator"] == index))
             stages.append(_stage(name, json.loads(params), own, tasks))
     return tuple(stages)

@@ -84,10 +84,10 @@ def _panels(study: Study) -> list[_Panel]:
     panels = [_Panel("throughput", "records per second", lambda row: row.measures.records_per_s, may_be_log=True)]
     operators = study.async_operators
     for operator in operators:
-        of = f" of {operator}" if len(operators) > 1 else ""
+        of_operator = f" of {operator}" if len(operators) > 1 else ""
         panels.append(
             _Panel(
-                f"latency{of}: median, dashed 99 %",
+                f"latency{of_operator}: median, dashed 99 %",
                 "ms",
                 _of_stage(operator, lambda stage: None if stage.latency is None else stage.latency.p50_ns / 1e6),
                 _of_stage(operator, lambda stage: None if stage.latency is None else stage.latency.p99_ns / 1e6),
@@ -96,7 +96,7 @@ def _panels(study: Study) -> list[_Panel]:
         )
         panels.append(
             _Panel(
-                f"completed but held in the queue{of}",
+                f"completed but held in the queue{of_operator}",
                 "% of that time",
                 _of_stage(operator, lambda s: 100 * s.held_share),
             )

@@ -85,12 +85,12 @@ def task_waits(recording: Recording, tasks: Sequence[TaskSummary], ended_ns: int
         if senders[number]:
             silent = silent_senders.get(number, [])
             what = "a first watermark" if silent else "input"
-            waited[f"{what} from {_named([names[one] for one in silent or senders[number]])}"] = rest_ns
+            waited[f"{what} from {_named([names[sender] for sender in silent or senders[number]])}"] = rest_ns
         else:
             waited[ALIGNMENT] = min(paused_ns[number], rest_ns)
             waited[OWN_DATA] = rest_ns - waited[ALIGNMENT]
         if receivers[number]:
-            slowest = max(receivers[number], key=lambda one: _used_share(tasks[one]))
+            slowest = max(receivers[number], key=lambda receiver: _used_share(tasks[receiver]))
             what = "credits" if task.times_out_of_credit else "buffers"
             waited[f"{what} of {names[slowest]}"] = task.soft_backpressured_ns + task.hard_backpressured_ns
         waits.append(_waits(waited, _total_ns(task)))

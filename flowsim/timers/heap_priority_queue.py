@@ -60,12 +60,12 @@ class HeapPriorityQueueSet:
 
     def timers_of_key_group(self, key_group: int) -> list[InternalTimer]:
         """Returns the timers in the iteration order of Flink's set, a Java hash map. Flink: getSubsetForKeyGroup."""
-        held = self._sets.get(key_group)
-        if held is None:
+        group_set = self._sets.get(key_group)
+        if group_set is None:
             return []
         groups = self._key_groups
-        capacity = capacity_after(held.largest, groups.first_capacity)
-        return in_order_of_bins(held.timers.values(), groups.timer_hash, capacity)
+        capacity = capacity_after(group_set.largest, groups.first_capacity)
+        return in_order_of_bins(group_set.timers.values(), groups.timer_hash, capacity)
 
     @property
     def in_heap_order(self) -> list[InternalTimer]:
@@ -73,18 +73,18 @@ class HeapPriorityQueueSet:
         return self._heap[1:]
 
     def _set_for(self, timer: InternalTimer) -> _KeyGroupSet:
-        held = self._set_of.get(timer.key_id)
-        return self._find_set(timer) if held is None else held
+        group_set = self._set_of.get(timer.key_id)
+        return self._find_set(timer) if group_set is None else group_set
 
     def _find_set(self, timer: InternalTimer) -> _KeyGroupSet:
         if len(self._set_of) >= _MOST_REMEMBERED:
             self._set_of.clear()
         group = self._key_groups.of(timer.key)
-        held = self._sets.get(group)
-        if held is None:
-            held = self._sets[group] = _KeyGroupSet()
-        self._set_of[timer.key_id] = held
-        return held
+        group_set = self._sets.get(group)
+        if group_set is None:
+            group_set = self._sets[group] = _KeyGroupSet()
+        self._set_of[timer.key_id] = group_set
+        return group_set
 
     def peek(self) -> InternalTimer | None:
         """Returns the earliest timer, or None."""
@@ -93,14 +93,14 @@ class HeapPriorityQueueSet:
 
     def add(self, timer: InternalTimer) -> bool:
         """Adds the timer unless an equal timer exists; returns True if ``timer`` is the new head."""
-        held = self._set_of.get(timer.key_id)
-        if held is None:
-            held = self._find_set(timer)
-        timers = held.timers
+        group_set = self._set_of.get(timer.key_id)
+        if group_set is None:
+            group_set = self._find_set(timer)
+        timers = group_set.timers
         if timers.setdefault(timer, timer) is not timer:
             return False
-        if len(timers) > held.largest:
-            held.largest = len(timers)
+        if len(timers) > group_set.largest:
+            group_set.largest = len(timers)
         heap = self._heap
         index = timer.index = len(heap)
         heap.append(timer)
@@ -117,10 +117,10 @@ class HeapPriorityQueueSet:
         timer = heap[1]
         if timer.timestamp > until:
             return None
-        held = self._set_of.get(timer.key_id)
-        if held is None:
-            held = self._find_set(timer)
-        del held.timers[timer]
+        group_set = self._set_of.get(timer.key_id)
+        if group_set is None:
+            group_set = self._find_set(timer)
+        del group_set.timers[timer]
         last = heap.pop()
         if last is not timer:
             self._sift_down(last, 1)
@@ -185,11 +185,11 @@ class HeapPriorityQueueSet:
         heap = self._heap
         for index in range(1, len(heap)):
             timer, parent = heap[index], heap[index >> 1]
-            held = self._sets[self._key_groups.of(timer.key)]
-            if timer.index != index or held.timers.get(timer) is not timer:
+            group_set = self._sets[self._key_groups.of(timer.key)]
+            if timer.index != index or group_set.timers.get(timer) is not timer:
                 raise InvariantViolation(f"timer queue: the timer at index {index} is misplaced", (repr(timer),))
             if timer.timestamp < parent.timestamp:
                 raise InvariantViolation(f"timer queue: {timer!r} is earlier than its parent", (repr(parent),))
-        in_sets = sum(len(held.timers) for held in self._sets.values())
+        in_sets = sum(len(group_set.timers) for group_set in self._sets.values())
         if in_sets != len(heap) - 1:
             raise InvariantViolation(f"timer queue: {in_sets} in the sets, {len(heap) - 1} in the heap")

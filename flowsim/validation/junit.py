@@ -18,7 +18,7 @@ def to_junit(report: Report) -> str:
     for run, recording in enumerate(map(printable, report.recordings)):
         lines = [line for line in report.lines if line.run == run]
         skipped = sum(line.outcome.verdict is Verdict.NOT_APPLICABLE for line in lines)
-        errors = [text for of, text in report.errors if of == run]
+        errors = [text for errors_run, text in report.errors if errors_run == run]
         tests, failures = len(lines) + len(errors), sum(line.broken for line in lines)
         counts = {"tests": tests, "failures": failures, "errors": len(errors), "skipped": skipped}
         numbers = {name: str(count) for name, count in counts.items()}

@@ -108,14 +108,14 @@ def _contents(snapshot: StoredSnapshot, operator: str | None, state: str | None,
             return
         rows = [
             (
-                _short(one.operator),
-                _subtask(one.subtask),
-                _short(one.state),
-                _short(one.kind),
-                f"{one.entries:,}",
-                f"{one.bytes:,}",
+                _short(state_of.operator),
+                _subtask(state_of.subtask),
+                _short(state_of.state),
+                _short(state_of.kind),
+                f"{state_of.entries:,}",
+                f"{state_of.bytes:,}",
             )
-            for one in states
+            for state_of in states
         ]
         columns = [Column("kind", left=True), Column("entries"), Column("bytes")]
         show_table(console, ["operator", "subtask", "state"], columns, rows)

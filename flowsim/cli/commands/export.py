@@ -60,7 +60,10 @@ def export(
             with new_file(option, path) as file:
                 facts = write(opened, file)
             files.append({"file": str(path), "bytes": path.stat().st_size, "facts": facts})
-    lines = [f"wrote {one['file']}: {count_text(one['facts'], 'fact')}, {one['bytes'] / 1e6:.2f} MB" for one in files]
+    lines = [
+        f"wrote {written['file']}: {count_text(written['facts'], 'fact')}, {written['bytes'] / 1e6:.2f} MB"
+        for written in files
+    ]
     if opened.level < Level.FULL:
         level = opened.level.name.lower()
         lines.append(

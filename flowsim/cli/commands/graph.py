@@ -203,10 +203,10 @@ def _placed(execution: ExecutionGraph, vertex: JobVertex) -> str:
 
     Subtasks with their own task manager are listed together.
     """
-    wanted = execution.job.graph.settings.task_managers
+    task_managers = execution.job.graph.settings.task_managers
     subtasks_of: dict[str, list[int]] = {}
     for index, name in enumerate(_task_managers(execution, vertex)):
-        alone = not isinstance(wanted, str) and name not in wanted
+        alone = not isinstance(task_managers, str) and name not in task_managers
         subtasks_of.setdefault("one task manager each" if alone else name, []).append(index)
     return ", ".join(f"{name}: {_ranges(indexes)}" for name, indexes in subtasks_of.items())
 

@@ -117,7 +117,7 @@ def _answer(recording: Recording, done: ScenarioRun) -> Answer:
         "recorded": {"digest": recorded.facts_digest, "status": recorded.status.value},
         "replayed": {"digest": again.facts_digest, "status": again.status.value},
         "different_tables": tables,
-        "first_differences": [one.as_data() for one in differing],
+        "first_differences": [difference.as_data() for difference in differing],
         "different_versions": versions,
         "exit_code": int(code),
     }
@@ -129,8 +129,8 @@ def _answer(recording: Recording, done: ScenarioRun) -> Answer:
         console.print(f"recorded: {recorded.status.value}, digest {recorded.facts_digest}", soft_wrap=True)
         console.print(f"replayed: {again.status.value}, digest {again.facts_digest}", soft_wrap=True)
         console.print(f"different tables: {', '.join(tables) or 'none'}", soft_wrap=True)
-        for one in differing[:DIFFERENCES_SHOWN]:
-            _show_difference(console, one)
+        for difference in differing[:DIFFERENCES_SHOWN]:
+            _show_difference(console, difference)
         if tables and not differing:
             console.print(
                 "no row differs: the digests in the manifest were changed, the facts were not", soft_wrap=True

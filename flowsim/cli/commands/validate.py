@@ -64,7 +64,10 @@ def validate(
     """Check the laws on recordings. Exit code 1: a law is violated, or it examined no row."""
     judge = Judge(engine, master, remote, None if law is None else tuple(law), allow_sql)
     with judge.opened(recordings, limits_of(limit or ())) as opened:
-        plans = [recompute_plan(run, one, folder, allow_python, allow_path, limit) for run, one in enumerate(opened)]
+        plans = [
+            recompute_plan(run, recording, folder, allow_python, allow_path, limit)
+            for run, recording in enumerate(opened)
+        ]
         with count_progress("judging", json_output) as progress:
             report = judge.judge(recordings, opened, [plan for plan in plans if plan is not None], progress)
     if junit is not None:

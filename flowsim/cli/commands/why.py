@@ -25,7 +25,9 @@ RecordingPath = Annotated[
 
 def _completed(incomplete: str) -> list[tuple[str, str]]:
     """Returns the questions that begin with ``incomplete``."""
-    return [(one.name, one.summary) for one in QUESTIONS.values() if one.name.startswith(incomplete)]
+    return [
+        (question.name, question.summary) for question in QUESTIONS.values() if question.name.startswith(incomplete)
+    ]
 
 
 QuestionName = Annotated[
@@ -93,10 +95,10 @@ def why(
 
 def _questions(path: Path, facts: RunFacts) -> Answer:
     rows = []
-    for one in QUESTIONS.values():
-        example = one.example(facts)
-        given = [command_text("why", str(path), one.name, *example)] if example else []
-        rows.append((command_text("why", str(path), one.name), one.words, one.summary, given))
+    for question in QUESTIONS.values():
+        example = question.example(facts)
+        given = [command_text("why", str(path), question.name, *example)] if example else []
+        rows.append((command_text("why", str(path), question.name), question.words, question.summary, given))
     document = [
         {"command": text, "about": words, "summary": summary, "examples": given} for text, words, summary, given in rows
     ]

@@ -63,7 +63,7 @@ class PostgresServer:
         except psycopg.Error:
             raise wrong from None
         host, port, database = (parameters.get(name, "") for name in ("host", "port", "dbname"))
-        if "@" in host + database or not all(one.isdecimal() for one in port.split(",") if one):
+        if "@" in host + database or not all(number.isdecimal() for number in port.split(",") if number):
             raise wrong
         hosts, ports = host.split(","), port.split(",")
         named = zip(hosts, ports if len(ports) == len(hosts) else ports * len(hosts), strict=False)

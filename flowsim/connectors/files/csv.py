@@ -170,11 +170,14 @@ class RowsReader:
         first_rows = {value: first for group, first in shares for value in group or ()}
         if not first_rows:
             return
-        column = [one.name for one in self._file.columns].index(split_by)
+        column = [row_values.name for row_values in self._file.columns].index(split_by)
         last_first = max(first_rows.values())
         for rows, numbers in self._file.kept_blocks(split_by, list(first_rows), row):
             if numbers[0] < last_first:
-                read = [number >= first_rows.get(one[column], 0) for one, number in zip(rows, numbers, strict=True)]
+                read = [
+                    number >= first_rows.get(row_values[column], 0)
+                    for row_values, number in zip(rows, numbers, strict=True)
+                ]
                 yield list(compress(rows, read)), list(compress(numbers, read))
             else:
                 yield rows, numbers

@@ -95,13 +95,13 @@ class CsvFile:
     ) -> Iterator[tuple[Rows, Sequence[int]]]:
         """Yields the rows that have one of the values in a column, and the position of each of them in the file."""
         self.check()
-        wanted = None
+        kept_values = None
         before = 0
         for batch in self._batches(self.columns):
             chosen = batch.column(name)
-            if wanted is None:
-                wanted = pa.array(values, chosen.type)
-            mask = pc.is_in(chosen, value_set=wanted)
+            if kept_values is None:
+                kept_values = pa.array(values, chosen.type)
+            mask = pc.is_in(chosen, value_set=kept_values)
             positions = as_numpy(pa.chunked_array([pc.indices_nonzero(mask)])) + before
             kept = batch.filter(mask)
             before += batch.num_rows

@@ -24,7 +24,7 @@ def files_of(path: Paths, owner: str) -> list[InputFile]:
     paths = [path] if isinstance(path, str | Path | InputFile) else list(path)
     if not paths:
         raise BadInput(f"{owner}: expected at least one file, got none")
-    return [input_file_of(one) for one in paths]
+    return [input_file_of(path_or_file) for path_or_file in paths]
 
 
 def files_as_params(files: Sequence[RowFile], assignment: Assignment) -> Mapping[str, object]:
@@ -102,7 +102,7 @@ class JsonLinesSource(_FileSource):
         files = files_of(path, "jsonl source")
         owner = f"jsonl source {str(files[0].path)!r}"
         columns = columns_of(fields, owner)
-        super().__init__([JsonLinesFile(one, columns) for one in files], assignment, owner)
+        super().__init__([JsonLinesFile(file, columns) for file in files], assignment, owner)
 
 
 class FilesReader:

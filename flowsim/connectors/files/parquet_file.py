@@ -78,7 +78,9 @@ class ParquetFile:
                         continue
                     rows = self._rows_at_once(opened.metadata.row_group(group), row)
                     for batch in opened.iter_batches(rows, [group], columns=names, use_threads=False):
-                        columns = [self._column(batch.column(one.name), one, row) for one in self.columns]
+                        columns = [
+                            self._column(batch.column(declared.name), declared, row) for declared in self.columns
+                        ]
                         skipped = max(0, first_row - row)
                         yield list(zip(*columns, strict=True))[skipped:]
                         row += batch.num_rows

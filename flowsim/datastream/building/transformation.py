@@ -106,19 +106,19 @@ def generate(
         raise BadInput("the job has no operators: add one after a source, for example a sink")
     _check_uids(used)
     graph = StreamGraph(name, settings)
-    for one in used:
-        node = _node(one, max_parallelism, _slot_sharing_group(graph, one))
+    for operator in used:
+        node = _node(operator, max_parallelism, _slot_sharing_group(graph, operator))
         if node.max_parallelism is not None and node.max_parallelism < node.parallelism:
             raise BadInput(
-                f"operator {one.name!r}: parallelism {node.parallelism} exceeds max parallelism {node.max_parallelism}"
+                f"operator {operator.name!r}: parallelism {node.parallelism} exceeds max parallelism {node.max_parallelism}"
             )
-        _check_cost(one, settings)
+        _check_cost(operator, settings)
         graph.add_node(node)
-    for one in used:
-        for upstream in one.inputs:
+    for operator in used:
+        for upstream in operator.inputs:
             edge = StreamEdge(
                 upstream.transformation.id,
-                one.id,
+                operator.id,
                 upstream.partitioner,
                 upstream.side_output,
                 upstream.input_index,
@@ -127,7 +127,7 @@ def generate(
             try:
                 graph.add_edge(edge)
             except ValueError as error:
-                raise BadInput(f"operator {one.name!r}: {error}") from None
+                raise BadInput(f"operator {operator.name!r}: {error}") from None
     return graph
 
 
@@ -135,10 +135,10 @@ def _with_inputs(operators: Iterable[Transformation]) -> list[Transformation]:
     by_id: dict[int, Transformation] = {}
     todo = list(operators)
     while todo:
-        one = todo.pop()
-        if one.id not in by_id:
-            by_id[one.id] = one
-            todo.extend(upstream.transformation for upstream in one.inputs)
+        operator = todo.pop()
+        if operator.id not in by_id:
+            by_id[operator.id] = operator
+            todo.extend(upstream.transformation for upstream in operator.inputs)
     return [by_id[number] for number in sorted(by_id)]
 
 
@@ -192,12 +192,14 @@ def _check_cost(one: Transformation, settings: JobSettings) -> None:
 
 def _check_uids(used: list[Transformation]) -> None:
     owners: dict[str, str] = {}
-    for one in used:
-        if one.uid is None:
+    for operator in used:
+        if operator.uid is None:
             continue
-        if one.uid in owners:
-            raise BadInput(f"operator {one.name!r}: uid {one.uid!r} is already used by operator {owners[one.uid]!r}")
-        owners[one.uid] = one.name
+        if operator.uid in owners:
+            raise BadInput(
+                f"operator {operator.name!r}: uid {operator.uid!r} is already used by operator {owners[operator.uid]!r}"
+            )
+        owners[operator.uid] = operator.name
 
 
 def positive(number: int, what: str) -> int:

@@ -155,7 +155,7 @@ class CoroutineFunction:
 
 def _what_is_wrong(results: object) -> str | None:
     """Explains why the results are not valid. Closes any coroutine among them, because no caller will run it."""
-    forgotten = [one for one in (results if type(results) is list else [results]) if inspect.iscoroutine(one)]
+    forgotten = [result for result in (results if type(results) is list else [results]) if inspect.iscoroutine(result)]
     if forgotten:
         for coroutine in forgotten:
             coroutine.close()
@@ -170,12 +170,14 @@ def _what_is_wrong(results: object) -> str | None:
 
 def checked_function(function: AnyAsyncFunction, method: str) -> None:
     """Raises TypeError or BadInput, naming ``method``, unless the operator can call ``function``."""
-    wanted = "expected an AsyncFunction, or a function with Java's signature such as a ResultFutureFunction"
+    expected = "expected an AsyncFunction, or a function with Java's signature such as a ResultFutureFunction"
     if isinstance(function, type):
-        raise TypeError(f"{method}: async_function: {wanted}, got the class {function.__name__}, not an instance of it")
+        raise TypeError(
+            f"{method}: async_function: {expected}, got the class {function.__name__}, not an instance of it"
+        )
     required = ("open", "close", "async_invoke", "timeout")
     if not all(callable(getattr(function, attribute, None)) for attribute in required):
-        raise TypeError(f"{method}: async_function: {wanted}, got {function!r}")
+        raise TypeError(f"{method}: async_function: {expected}, got {function!r}")
     name, invoke = type(function).__name__, function.async_invoke
     if isinstance(function, AsyncFunction):
         if not inspect.iscoroutinefunction(invoke):

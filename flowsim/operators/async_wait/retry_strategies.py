@@ -202,13 +202,13 @@ def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
 
     The error names ``method``.
     """
-    wanted = "expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100)"
+    expected = "expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100)"
     if isinstance(strategy, type):
         raise TypeError(
-            f"{method}: async_retry_strategy: {wanted}, got the class {strategy.__name__}, not an instance of it"
+            f"{method}: async_retry_strategy: {expected}, got the class {strategy.__name__}, not an instance of it"
         )
     if not all(callable(getattr(strategy, name, None)) for name in _STRATEGY_METHODS):
-        raise TypeError(f"{method}: async_retry_strategy: {wanted}, got {strategy!r}")
+        raise TypeError(f"{method}: async_retry_strategy: {expected}, got {strategy!r}")
     for name in _STRATEGY_METHODS:
         _check_plain(getattr(strategy, name), f"{method}: async_retry_strategy: {name} of {type(strategy).__name__}")
     predicate = strategy.get_retry_predicate()  # type: ignore[attr-defined]  # checked just above

@@ -82,7 +82,7 @@ class ObservedPaneStore(PaneStore):
         pane = self._panes.get(window, key_id)
         content = pane.pane if isinstance(pane, RecordedPane) else pane
         if isinstance(content, list) and self._keeps_records:
-            return [one.value if isinstance(one, TimestampedValue) else one for one in content]
+            return [element.value if isinstance(element, TimestampedValue) else element for element in content]
         return content
 
     def _entries(self, window: Window, key_id: KeyId) -> int:

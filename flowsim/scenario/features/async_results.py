@@ -84,11 +84,11 @@ def compile_lookup(
 ) -> tuple[Results, RecordSchema]:
     """Compiles the ``lookup`` block at ``path`` to a result and its fields. Raises Failed."""
     key = context.record_expression((*path, "key"), model.key, schema, A_FUNCTION)
-    held = FieldType(model.columns[model.key_column])
-    if not _may_meet(key.type, held):
+    key_type = FieldType(model.columns[model.key_column])
+    if not _may_meet(key.type, key_type):
         raise context.fail(
             (*path, "key"),
-            f"a key of type {key.type.value} never equals a value of column {model.key_column!r} of type {held.value}",
+            f"a key of type {key.type.value} never equals a value of column {model.key_column!r} of type {key_type.value}",
         )
     for name in model.columns:
         if name != model.key_column and name in schema.names:

@@ -93,11 +93,11 @@ def set_cost(
     default = model.default if model.each is None else costs.compile((*at, "each"), model.each)
     subtasks: dict[int, int | list[RecordCost]] = {}
     for key, cost in (model.subtasks or {}).items():
-        of = (*at, "subtasks", key)
-        value = cost if isinstance(cost, int) else costs.compile((*of, "each"), cost.each)
-        for subtask in _range(context, of, key, stream.get_parallelism()):
+        subtask_path = (*at, "subtasks", key)
+        value = cost if isinstance(cost, int) else costs.compile((*subtask_path, "each"), cost.each)
+        for subtask in _range(context, subtask_path, key, stream.get_parallelism()):
             if subtask in subtasks:
-                raise context.fail_at_key(of, f"subtask {subtask} has a cost already")
+                raise context.fail_at_key(subtask_path, f"subtask {subtask} has a cost already")
             subtasks[subtask] = value
     context.attempt(at, lambda: stream.cost(default, subtasks=subtasks))
 

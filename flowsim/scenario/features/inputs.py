@@ -172,12 +172,12 @@ def input_stream(context: CompileContext, path: Path, model: EdgeModel) -> Compi
 def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], exchange: str | None) -> CompiledStream:
     """Returns the stream that the name at ``path`` selects, or the union of several streams; raises Failed."""
     streams: list[CompiledStream] = []
-    for index, wanted in enumerate([names] if isinstance(names, str) else names):
+    for index, name in enumerate([names] if isinstance(names, str) else names):
         at = path if isinstance(names, str) else (*path, index)
-        if wanted not in context.streams:
-            hint = did_you_mean(wanted, context.streams)
-            raise context.fail(at, f"there is no stream {wanted!r} above{hint}")
-        stream = context.streams[wanted]
+        if name not in context.streams:
+            hint = did_you_mean(name, context.streams)
+            raise context.fail(at, f"there is no stream {name!r} above{hint}")
+        stream = context.streams[name]
         if stream is None:
             raise Failed
         if streams and stream.schema != streams[0].schema:

@@ -97,10 +97,12 @@ def compile_co_group(context: CompileContext, path: Path, model: CoGroupModel, f
         function = context.function(at, model.process.python, CoGroupFunction)
         return emitted_by(model.process, context.attempt(at, lambda: cut.apply(function)))  # type: ignore[arg-type]
     sides, schema = [], RecordSchema((), ())
-    for side, columns, of in (("left", model.left, first.schema), ("right", model.right, second.schema)):
+    for side, columns, record_schema in (("left", model.left, first.schema), ("right", model.right, second.schema)):
         named: Mapping[str, str] = columns or {}
         at = (*path, side)
-        function, results = context.columns(at, named, partial(compile_aggregates, named, of, context.limits))
+        function, results = context.columns(
+            at, named, partial(compile_aggregates, named, record_schema, context.limits)
+        )
         for name in results.names:
             if name == "key" or name in schema.names:
                 raise context.fail((*at, name), f"{name!r} is already a field of the result")

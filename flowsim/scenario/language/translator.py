@@ -336,16 +336,16 @@ class Translator:
     def _check_arguments(self, node: ast.Call, name: str, spec: FunctionSpec, terms: list[Term]) -> None:
         letters = [c for c in spec.arguments if c.isalpha()]
         for index, term in enumerate(terms):
-            wanted = letters[min(index, len(letters) - 1)]
-            if term.type is FieldType.ANY or wanted == "a":
+            letter = letters[min(index, len(letters) - 1)]
+            if term.type is FieldType.ANY or letter == "a":
                 continue
             accepted = {
                 "s": term.type is FieldType.STRING,
                 "n": term.type.is_numeric or term.type is FieldType.BOOLEAN,
                 "i": term.type.is_integer,
             }
-            if not accepted[wanted]:
-                word = {"s": "a text", "n": "a number", "i": "an integer"}[wanted]
+            if not accepted[letter]:
+                word = {"s": "a text", "n": "a number", "i": "an integer"}[letter]
                 raise self._error(node.args[index], f"{name}() takes {word} here, got {term.type.value}")
 
     def _f_string(self, node: ast.JoinedStr) -> Term:

@@ -185,7 +185,8 @@ def compile_partitioned_generator(
     """Compiles a generated log. Raises Failed."""
     fields, schema = _fields(context, path, model.fields)
     partitions = [
-        context.attempt((*path, "partitions", i), partial(_partition, one)) for i, one in enumerate(model.partitions)
+        context.attempt((*path, "partitions", i), partial(_partition, partition))
+        for i, partition in enumerate(model.partitions)
     ]
     source = context.attempt(
         path,

@@ -104,10 +104,10 @@ def _report_one(
     if whole:
         problems.at(path, _own_words(whole[0]))
         return
-    wanted = list(dict.fromkeys(_expected(details) for details in alternatives))
+    expected = list(dict.fromkeys(_expected(details) for details in alternatives))
     got = first["input"]
     near = did_you_mean(got, _literals(alternatives)) if isinstance(got, str) and _literals(alternatives) else ""
-    problems.at(path, f"expected {' or '.join(wanted)}, got {shown(got)}{near if near.startswith(' (did') else ''}")
+    problems.at(path, f"expected {' or '.join(expected)}, got {shown(got)}{near if near.startswith(' (did') else ''}")
 
 
 def _own_words(details: ErrorDetails) -> str:

@@ -125,9 +125,9 @@ class RecordedChainCheckpoints(OperatorChainCheckpoints):
         for wrapper in self.task.chain.wrappers:
             operator, place = wrapper.operator, wrapper.index
             if wrapper.is_open:
-                held = len(operator.held_elements())
+                elements = len(operator.held_elements())
                 self.trace.checkpoints.snapshot(
-                    place, requested_ns, checkpoint_id, operator.records_in, held, place in inside
+                    place, requested_ns, checkpoint_id, operator.records_in, elements, place in inside
                 )
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:

@@ -45,7 +45,7 @@ def stored_value(stored: tuple[StoredCommittables[object], ...]) -> Value:
             each.checkpoint_id,
             each.number_of_subtasks,
             each.subtask,
-            [(one.committable, one.number_of_retries, one.state.name) for one in each.requests],
+            [(request.committable, request.number_of_retries, request.state.name) for request in each.requests],
         )
         for each in stored
     ]
@@ -59,7 +59,10 @@ def stored_committables(value: Value) -> tuple[StoredCommittables[object], ...]:
                 checkpoint_id,
                 number_of_subtasks,
                 subtask,
-                tuple(StoredRequest(one, retries, CommitRequestState[state]) for one, retries, state in requests),
+                tuple(
+                    StoredRequest(committable, retries, CommitRequestState[state])
+                    for committable, retries, state in requests
+                ),
             )
             for checkpoint_id, number_of_subtasks, subtask, requests in value  # type: ignore[attr-defined]
         )
@@ -158,7 +161,10 @@ class CommittableCollector(Generic[C]):
                 checkpoint, writers[0].number_of_subtasks, capacity_for(len(writers))
             )
             for each in writers:
-                requests = [CommitRequest(one.committable, one.number_of_retries, one.state) for one in each.requests]
+                requests = [
+                    CommitRequest(request.committable, request.number_of_retries, request.state)
+                    for request in each.requests
+                ]
                 manager.merge_manager(SubtaskCommittableManager(each.subtask, checkpoint, len(requests), requests))
             collector._managers[checkpoint] = manager
         return collector

@@ -75,7 +75,7 @@ class AnyOfTrigger(Trigger[object, Window]):
     ) -> TriggerResult:
         """Calls every part, also after one that fires: each has to see all records and timers."""
         results = [call(part, PartContext(index, ctx)) for index, part in enumerate(self.parts)]
-        return _RESULTS[any(one.is_fire() for one in results), any(one.is_purge() for one in results)]
+        return _RESULTS[any(result.is_fire() for result in results), any(result.is_purge() for result in results)]
 
 
 class PartContext(TriggerContext):

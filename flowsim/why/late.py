@@ -9,13 +9,11 @@ import numpy as np
 
 from flowsim.errors import BadInput
 from flowsim.laws.job_graph import Operator
-from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
+from flowsim.laws.windows.plan import window_plan
 from flowsim.quantities import count_text
-from flowsim.trace.sentence import window_text
-from flowsim.trace.time import event_time
-from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.event_time.late_chain import described, is_interval_join, late_chains, lateness_rule
+from flowsim.why.event_time.in_time import in_time_chains, is_behind, never_late
+from flowsim.why.event_time.late_chain import is_interval_join, late_chains
 from flowsim.why.event_time.windows import windows_of
 from flowsim.why.records import Records
 from flowsim.why.restarts import attempt_text
@@ -39,13 +37,13 @@ def why_late(facts: RunFacts, record: str | None = None, tasks: frozenset[int] |
         return _explained(facts, found.cut(0, 1))
     intakes = _in_tasks(facts.all_rows("window_intake"), tasks)
     arrived = intakes.where(np.isin(intakes["fingerprint"], wanted))
-    row = arrived.where(_is_behind(arrived)).first() or arrived.first()
-    if row is None:
+    behind = arrived.where(is_behind(arrived))
+    if not len(arrived):
         raise BadInput(
             f"{record!r} did not arrive at a window or an interval join, and only these can drop late records; "
             "ask 'order' or 'no-output' about it"
         )
-    return _in_time(facts, row)
+    return _in_time(facts, behind if len(behind) else arrived)
 
 
 def _in_tasks(rows: Rows, tasks: frozenset[int] | None) -> Rows:
@@ -64,10 +62,11 @@ def why_arrival(facts: RunFacts, intake: Row) -> WhyAnswer:
     facts = facts.in_attempt_of(intake, "window_intake")
     of_operator = {"operator": intake["operator"]}
     drops = facts.rows("late_drop", intake["task"]).equal(**of_operator).after(intake["seq"])
-    following = facts.rows("window_intake", intake["task"]).equal(**of_operator).after(intake["seq"]).first()
+    intakes = facts.rows("window_intake", intake["task"])
+    following = intakes.equal(**of_operator).after(intake["seq"]).first()
     if len(drops) and (following is None or drops.row(0)["seq"] < following["seq"]):
         return _explained(facts, drops.cut(0, 1))
-    return _in_time(facts, intake)
+    return _in_time(facts, intakes.equal(seq=intake["seq"]))
 
 
 def _elsewhere(facts: RunFacts, drop: Row) -> tuple[str, ...]:
@@ -125,12 +124,6 @@ def _none_late(facts: RunFacts, tasks: frozenset[int] | None) -> WhyAnswer:
     return WhyAnswer(Cause(text, rules, place_of(intakes.row(0))), tuple(causes))
 
 
-def _never_late(plan: WindowPlan) -> str:
-    """Why no record is late at windows that do not follow event time (rule 10.6)."""
-    why = "the global window is never closed" if plan.shape == "global" else "the windows follow the clock"
-    return f"{why}, so no record is late"
-
-
 def _of_attempts(facts: RunFacts, intakes: Rows) -> str:
     """How many of the records arrived in each attempt of a task; '' if it was never restarted."""
     counts = Counter(_at(facts, row, "window_intake")[2] for row in intakes)
@@ -146,8 +139,8 @@ def _none_late_at(name: str, count: str, operator: Operator | None, rows: Rows) 
         return Cause(f"{name} got {count}, none below its watermark.", ("10.35",), place)
     plan = None if operator is None else window_plan(operator)
     if plan is not None and not plan.event_time:
-        return Cause(f"{name} got {count}: {_never_late(plan)}.", ("10.6",), place)
-    behind = rows.where(_is_behind(rows))
+        return Cause(f"{name} got {count}: {never_late(plan)}.", ("10.6",), place)
+    behind = rows.where(is_behind(rows))
     if not len(behind):
         return Cause(f"{name} got {count}, all above its watermark.", ("10.9",), place)
     text = f"{name} got {count}, of which {len(behind):,} arrived behind its watermark. "
@@ -160,52 +153,7 @@ def _none_late_at(name: str, count: str, operator: Operator | None, rows: Rows) 
     return Cause(text, ("10.9", "10.10"), place_of(behind.row(0)))
 
 
-def _is_behind(intakes: Rows) -> Mask:
-    behind: Mask = (intakes["timestamp"] <= intakes["watermark"]) & (intakes["watermark"] != NO_TIMESTAMP)
-    return behind
-
-
-def _in_time(facts: RunFacts, row: Row) -> WhyAnswer:
-    """Explains why a record was not late: its window was open, or no window contains it."""
-    facts = facts.in_attempt_of(row, "window_intake")
-    task, operator = row["task"], facts.operator(row["task"], row["operator"])
-    name, attempt = facts.operator_in(task, row["operator"]), attempt_text(facts, task)
-    plan = None if operator is None else window_plan(operator)
-    windows = [] if plan is None else windows_of(plan, row)
-    if plan is not None and not windows:
-        text = f"{described(facts, row)} is not late at {name}{attempt}, but no window contains it."
-        slide = (
-            f"The windows have a size of {plan.size_ms:,} ms, and a new one starts every {plan.slide_ms:,} ms: a record in "
-            "the gap between two windows is skipped. It is not counted as late unless it is also behind the watermark."
-        )
-        return WhyAnswer(Cause(text, ("10.10",), place_of(row)), (Cause(slide, ("10.4", "I10.a"), place_of(row)),))
-    text = f"{described(facts, row)} is not late at {name}{attempt}."
-    return WhyAnswer(
-        Cause(text, (lateness_rule(operator, "10.9"),), place_of(row)),
-        (_why_in_time(operator, plan, windows, row),),
-    )
-
-
-def _why_in_time(operator: Operator | None, plan: WindowPlan | None, windows: list[tuple[int, int]], row: Row) -> Cause:
-    watermark, place = event_time(row["watermark"]), place_of(row)
-    if plan is not None and not plan.event_time:
-        why = _never_late(plan)
-        return Cause(f"{why[0].upper()}{why[1:]}.", ("10.6",), place)
-    if row["watermark"] == NO_TIMESTAMP:
-        return Cause("It arrived before the first watermark.", (lateness_rule(operator, "10.9"),), place)
-    if is_interval_join(operator):
-        return Cause(f"Its timestamp is not below the watermark, which was {watermark}.", ("10.35",), place)
-    if row["timestamp"] > row["watermark"]:
-        return Cause(f"It arrived above the watermark, which was {watermark}.", ("10.9",), place)
-    if plan is None:
-        return Cause(f"It arrived behind the watermark, which was {watermark}.", ("10.9",), place)
-    cleanups = [(plan.cleanup_of(last_of(*window)), window) for window in windows]
-    lines = tuple(
-        f"{window_text(*window)} accepts records until the watermark reaches {event_time(cleanup)}"
-        for cleanup, window in cleanups[:_MOST_WINDOWS]
-        if cleanup > row["watermark"]
-    )
-    why = f"It arrived behind the watermark, which was {watermark}, but "
-    why += "a window was still open" if lines else "it merged into a window that was still open"
-    why += ": lateness depends on the end of the window, not on the record's own timestamp."
-    return Cause(why, ("10.8", "10.9") if lines else ("10.9", "10.25"), place, lines)
+def _in_time(facts: RunFacts, intakes: Rows) -> WhyAnswer:
+    """Explains why a record was not late: its window was open, or no window contains it. ``intakes``: its row first."""
+    statement, *causes = in_time_chains(facts, intakes.cut(0, 1)).chain(0)
+    return WhyAnswer(statement, tuple(causes))

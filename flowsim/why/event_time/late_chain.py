@@ -30,24 +30,24 @@ _MOST_WINDOWS_LISTED = 6
 def late_chains(facts: RunFacts, drops: Rows) -> Chains:
     """The chain of each late record. ``drops``: rows of table ``late_drop``."""
     chains = Chains(len(drops))
-    for of_attempt, numbers in _by_attempt(facts, drops):
+    for of_attempt, numbers in by_attempt(facts, drops, "late_drop"):
         _add_late(chains, numbers, of_attempt, drops.in_order(numbers))
     return chains
 
 
-def _by_attempt(facts: RunFacts, drops: Rows) -> Iterator[tuple[RunFacts, Ints]]:
-    """The late records of each operator in one attempt of its task, with the facts of the attempts at their time."""
+def by_attempt(facts: RunFacts, rows: Rows, table: str) -> Iterator[tuple[RunFacts, Ints]]:
+    """The rows of each operator in one attempt of its task, with the facts of the attempts at their time."""
     restarts = np.array(sorted({one.time_ns for one in facts.graph.history.restarts}), dtype=np.int64)
-    since, before = (restarts.searchsorted(drops["time_ns"], side=side) for side in ("right", "left"))
-    for numbers in alike(drops["task"], drops["operator"], facts.attempts_of(drops, "late_drop"), since, before):
-        yield facts.in_attempt_of(drops.row(int(numbers[0])), "late_drop"), numbers
+    since, before = (restarts.searchsorted(rows["time_ns"], side=side) for side in ("right", "left"))
+    for numbers in alike(rows["task"], rows["operator"], facts.attempts_of(rows, table), since, before):
+        yield facts.in_attempt_of(rows.row(int(numbers[0])), table), numbers
 
 
 def _add_late(chains: Chains, numbers: Ints, facts: RunFacts, drops: Rows) -> None:
     """``drops``: late records of one operator in one attempt."""
     task, operator = drops.row(0)["task"], facts.operator(drops.row(0)["task"], drops.row(0)["operator"])
     name = facts.operator_in(task, drops.row(0)["operator"])
-    for which in alike(drops["side_output"] != 0, *_kinds_of_records(facts, drops)):
+    for which in alike(drops["side_output"] != 0, *kinds_of_records(facts, drops)):
         part = drops.in_order(which)
         fate = "goes to the late side output" if part.row(0)["side_output"] else "is dropped and only counted"
         text = Sentence(described(facts, part), f" is late at {name}{attempt_text(facts, task)}: it {fate}.")
@@ -67,7 +67,7 @@ def lateness_rule(operator: Operator | None, of_windows: str) -> str:
     return "10.35" if is_interval_join(operator) else of_windows
 
 
-def _kinds_of_records(facts: RunFacts, rows: Rows) -> list[Mask]:
+def kinds_of_records(facts: RunFacts, rows: Rows) -> list[Mask]:
     """What decides on the words of ``described``."""
     names = facts.names
     has_value = _of_each(rows["fingerprint"], names.has_value)
@@ -125,7 +125,7 @@ def _add_rule(chains: Chains, numbers: Ints, operator: Operator | None, drops: R
             chains.add(numbers[which], AlikeCauses(text, ("10.9",), shown_by))
             continue
         windows = [(starts[which] - at * plan.slide_ms, ends[which] - at * plan.slide_ms) for at in range(count)]
-        cleanups = [_cleanups(plan, *window) for window in windows]
+        cleanups = [cleanups_of(plan, *window) for window in windows]
         limits[which] = np.max(cleanups, axis=0)
         lines = tuple(
             Sentence(Window(*window), " is closed since the watermark reached ", EventTime(cleanup))
@@ -142,7 +142,7 @@ def _add_rule(chains: Chains, numbers: Ints, operator: Operator | None, drops: R
     return limits
 
 
-def _cleanups(plan: WindowPlan, starts: Ints, ends: Ints) -> Ints:
+def cleanups_of(plan: WindowPlan, starts: Ints, ends: Ints) -> Ints:
     """When each window is cleaned up."""
     windows = list(zip(starts.tolist(), ends.tolist(), strict=True))
     of_window = {window: plan.cleanup_of(last_of(*window)) for window in dict.fromkeys(windows)}

@@ -1,9 +1,8 @@
-"""Why each late record was late, as ``flowsim why`` explains it: causes that late records share, as columns.
+"""Why each late record was late, and each other one behind the watermark was not, as ``flowsim why`` explains it.
 
 A *wording* has what alike causes have in common: words, rules, task and channel. A cause is a row of its wording: the
 quantities between the words, and the fact that shows it. A *shape* is a sequence of wordings, the first that of the
-statement; a late record has one row of each, and many late records can have the same row. ``web/src/model/causes.ts``
-reads them.
+statement; a record has one row of each, and many records can have the same row. ``web/src/model/causes.ts`` reads them.
 """
 
 from __future__ import annotations
@@ -17,30 +16,36 @@ from typing import Any, Final
 
 import numpy as np
 
-from flowsim.facts.schema import LATE_DROP
-from flowsim.recording.reader import Recording
+from flowsim.facts.schema import LATE_DROP, WINDOW_INTAKE
 from flowsim.report.encoding import DIFFERENCES, VALUES, bounded, varints
 from flowsim.report.fact_columns import FactColumns, Ints
 from flowsim.why.alike_causes import Chains, Wording
+from flowsim.why.event_time.in_time import accepted_behind, in_time_chains
 from flowsim.why.event_time.late_chain import late_chains
+from flowsim.why.rows import Rows
 from flowsim.why.run_facts import RunFacts
 from flowsim.why.sentence import KeyValue, RecordValue, Words
 
 CAUSES: Final = "causes"
 CAUSE_COLUMNS: Final = "cause_columns"
+"""Sections about late records."""
+ARRIVALS: Final = "arrivals"
+ARRIVAL_COLUMNS: Final = "arrival_columns"
+"""Sections about records behind the watermark that were not late."""
 
 _SAMPLE: Final = 1024
 _BASES: Final = ("timestamp", "watermark", "record", "key")
-"""Columns of a late record that columns of its causes are given less of, where that is smaller."""
+"""Columns of a record that columns of its causes are given less of, where that is smaller."""
 _BEHIND: Final = "behind"
 """A base too: the watermark less the timestamp."""
 _SEQ: Final = "seq"
 """A base too: the fact of the statement."""
+_SEQ_BITS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class CauseSections:
-    """``document``: wordings, shapes and a description of each column, as compressed JSON. ``rows``: late records."""
+    """``document``: wordings, shapes and a description of each column, as compressed JSON. ``rows``: records."""
 
     document: bytes
     columns: bytes
@@ -53,28 +58,28 @@ class CauseSections:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The different causes with one wording, in the order of the late records that have them first."""
+    """The different causes with one wording, in the order of the records that have them first."""
 
     values: Ints
     """The columns: quantities, and ``seq`` of the fact."""
     first: Ints
-    """The number of the first late record that has each cause."""
+    """The number of the first record that has each cause."""
 
 
 class _Chains:
-    """The chains of the first late records: per record its shape, and per shape the rows of each wording."""
+    """The chains of the first records: per record its shape, and per shape the rows of each wording."""
 
     def __init__(self, chains: Chains, order: Ints, count: int) -> None:
-        """``order``: the number of the late record of each chain. ``count``: of late records."""
+        """``order``: the number of the record of each chain. ``count``: of records."""
         self.wordings: dict[Wording, int] = {}
         parts: list[tuple[int, Ints, list[Ints]]] = []
-        """Wordings, with late records that have it, and the columns of their causes."""
+        """Wordings, with records that have it, and the columns of their causes."""
         for numbers, causes in chains.links:
-            late = order[numbers]
-            which = np.flatnonzero(late < count)
+            records = order[numbers]
+            which = np.flatnonzero(records < count)
             if len(which):
                 wording = self.wordings.setdefault(causes.wording, len(self.wordings))
-                parts.append((wording, late[which], [column[which] for column in causes.columns]))
+                parts.append((wording, records[which], [column[which] for column in causes.columns]))
         self.rows: list[_Rows] = []
         links: list[Ints] = [late for _, late, _ in parts]
         for wording in range(len(self.wordings)):
@@ -90,7 +95,7 @@ class _Chains:
         self._read_shapes(count, [(wording, late, own) for (wording, late, _), own in zip(parts, links, strict=True)])
 
     def _read_shapes(self, count: int, parts: list[tuple[int, Ints, Ints]]) -> None:
-        """``parts``: wordings, with the late records that have it next, and the row of each."""
+        """``parts``: wordings, with the records that have it next, and the row of each."""
         known: list[tuple[int, ...]] = [()]
         numbers = {(): 0}
         shape_of, length = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
@@ -120,7 +125,7 @@ class _Chains:
 
 
 def _different(late: Ints, columns: Ints) -> tuple[_Rows, Ints]:
-    """The different causes among those of late records, and for each one its number among them."""
+    """The different causes among those of some records, and for each one its number among them."""
     in_order = np.argsort(late, kind="stable")
     values = columns[:, in_order]
     sorted_ = np.lexsort(values)
@@ -133,21 +138,44 @@ def _different(late: Ints, columns: Ints) -> tuple[_Rows, Ints]:
     return _Rows(values[:, first], late[in_order][first]), numbers
 
 
-def cause_sections(recording: Recording, facts: FactColumns, limit_bytes: int) -> CauseSections:
+def late_sections(of_run: RunFacts, facts: FactColumns, limit_bytes: int) -> CauseSections:
     """The causes of the first late records, as many as fit. Raises BadInput for a damaged part."""
-    late = facts.tables.get(LATE_DROP.name, {})
-    of_run, count = RunFacts(recording), len(next(iter(late.values()), ()))
-    # Chains are in the order of tasks; the report keeps that of each task.
-    chains = late_chains(of_run, of_run.by_task(LATE_DROP.name)) if count else Chains(0)
-    order = np.argsort(facts.tasks[LATE_DROP.name], kind="stable") if count else np.zeros(0, dtype=np.int64)
+    drops = of_run.by_task(LATE_DROP.name)
+    return _fitting(facts, LATE_DROP.name, drops, late_chains(of_run, drops), limit_bytes)
+
+
+def arrival_sections(of_run: RunFacts, facts: FactColumns, limit_bytes: int) -> CauseSections:
+    """Why the first records behind the watermark were not late, as many as fit. Raises BadInput for a damaged part."""
+    behind = accepted_behind(of_run)
+    known = _rows_of(facts, WINDOW_INTAKE.name, behind)
+    behind = behind.where(known >= 0)
+    return _fitting(facts, WINDOW_INTAKE.name, behind, in_time_chains(of_run, behind), limit_bytes)
+
+
+def _rows_of(facts: FactColumns, table: str, rows: Rows) -> Ints:
+    """The number in the report of each row of a table; -1: it is not in the report."""
+    if table not in facts.tables:
+        return np.full(len(rows), -1)
+    place, wanted = facts.tasks[table] << _SEQ_BITS | facts.seqs_of[table], rows["task"] << _SEQ_BITS | rows["seq"]
+    order = np.argsort(place, kind="stable")
+    at = np.minimum(place[order].searchsorted(wanted), len(order) - 1)
+    return np.where(place[order][at] == wanted, order[at], -1) if len(order) else np.full(len(rows), -1)
+
+
+def _fitting(facts: FactColumns, table: str, rows: Rows, chains: Chains, limit_bytes: int) -> CauseSections:
+    """The chains of the first of these rows in the order of the report."""
+    numbers = _rows_of(facts, table, rows)
+    order, count = np.argsort(np.argsort(numbers, kind="stable")), len(rows)
+    numbers = np.sort(numbers)
     while True:
-        sections = _sections(_Chains(chains, order, count), facts, late)
+        sections = _sections(_Chains(chains, order, count), facts, facts.tables.get(table, {}), numbers[:count])
         if sections.size <= limit_bytes or not count:
             return sections
         count //= 2
 
 
-def _sections(chains: _Chains, facts: FactColumns, late: Mapping[str, Ints]) -> CauseSections:
+def _sections(chains: _Chains, facts: FactColumns, table: Mapping[str, Ints], numbers: Ints) -> CauseSections:
+    """``numbers``: the row of ``table`` that each chain is about."""
     columns, shape_of = _Columns(), chains.shape_of
     shapes = [
         {"wordings": list(wordings), "links": [columns.add(rows, {}) for rows in links]}
@@ -159,7 +187,7 @@ def _sections(chains: _Chains, facts: FactColumns, late: Mapping[str, Ints]) -> 
     # Statements come first: the facts of other causes are given less those of the statements.
     for wording, number in sorted(chains.wordings.items(), key=lambda one: (one[1] not in statements, one[1])):
         values, first = chains.rows[number].values, chains.rows[number].first
-        bases = {name: late[name][first] for name in _BASES}
+        bases = {name: table[name][numbers[first]] for name in _BASES}
         bases[_BEHIND] = bases["watermark"] - bases["timestamp"]
         if number in statements:
             seqs[first] = values[-1]
@@ -167,7 +195,8 @@ def _sections(chains: _Chains, facts: FactColumns, late: Mapping[str, Ints]) -> 
             bases[_SEQ] = seqs[first]
         described[number] = _described(wording, values, bases, columns, facts)
     document = {
-        "rows": len(shape_of), "shape_of": columns.add(shape_of, {}), "shapes": shapes, "wordings": described,
+        "rows": len(shape_of), "of": columns.add(numbers, {}), "shape_of": columns.add(shape_of, {}), "shapes": shapes,
+        "wordings": described,
         "statements": sorted(statements),
     }  # fmt: skip
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()

@@ -27,6 +27,7 @@ _RECORDS: Final = ("fingerprint", "left_fingerprint", "right_fingerprint")
 _NAMES: Final = {STORED_STATE.name: "state", SOURCE_POSITIONS.name: "split", COMMITTABLES.name: "committable"}
 """Columns of fingerprints that name something: they get numbers of records too, but keep their name."""
 _TIMES: Final = ("requested_ns",)
+_EXPLAINED: Final = (LATE_DROP.name, WINDOW_INTAKE.name)
 _OMITTED: Final = (
     "seq", "task", "time_ns", "key_hash", "epoch",
     "fingerprint_sum", "fingerprint_xor", "left_sum", "right_sum", "product_sum",
@@ -79,6 +80,8 @@ class FactColumns:
     """Fingerprints of records by their number, less 1."""
     seqs: list[Ints]
     """Per exact part the ``seq`` of the first fact of each task in it."""
+    seqs_of: dict[str, Ints] = field(default_factory=dict)
+    """The ``seq`` of each row of the tables that a report explains."""
 
 
 def _new_name(name: str) -> str:
@@ -100,6 +103,7 @@ def read_facts(
     keys, records = Numbering(), Numbering()
     chunks: dict[str, dict[str, list[Ints]]] = {name: {} for name in (STEPS, *table_names)}
     tasks: dict[str, list[Ints]] = {name: [] for name in table_names}
+    seqs_of: dict[str, list[Ints]] = {name: [] for name in _EXPLAINED}
     step, task_count = 0, len(recording.static_rows("tasks"))
     seqs: list[Ints] = [np.zeros(task_count, dtype=np.int64) for _ in parts or ()]
     for merged in merged_rows(recording, Selection()):
@@ -111,6 +115,8 @@ def read_facts(
         for number, rows in enumerate(merged.rows):
             index, name = merged.index[(merged.table_of == number) & wanted], rows.table.name
             tasks[name].append(rows.column("task")[index])
+            if name in seqs_of:
+                seqs_of[name].append(rows.column("seq")[index])
             _append(
                 chunks[name],
                 {
@@ -124,7 +130,8 @@ def read_facts(
     }
     tables = {name: columns for name, columns in tables.items() if columns}
     of_tasks = {name: np.concatenate(values) for name, values in tasks.items() if values}
-    return FactColumns(tables, of_tasks, keys.fingerprints, records.fingerprints, seqs)
+    of_rows = {name: np.concatenate(values) for name, values in seqs_of.items() if values}
+    return FactColumns(tables, of_tasks, keys.fingerprints, records.fingerprints, seqs, of_rows)
 
 
 def _wanted(

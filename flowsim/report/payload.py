@@ -19,7 +19,14 @@ from flowsim.facts.checkpoint_tables import STORED_CHANNELS
 from flowsim.facts.schema import GRAPH_TABLES, LATE_DROP, RECEIVED, STATES, TASK_MANAGERS
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
-from flowsim.report.causes import CAUSE_COLUMNS, CAUSES, cause_sections
+from flowsim.report.causes import (
+    ARRIVAL_COLUMNS,
+    ARRIVALS,
+    CAUSE_COLUMNS,
+    CAUSES,
+    arrival_sections,
+    late_sections,
+)
 from flowsim.report.checkpoint_facts import has_checkpoints, job_tables, points_of_job
 from flowsim.report.encoding import encoded
 from flowsim.report.exact_parts import ExactPart, part_between, parts_around
@@ -40,6 +47,7 @@ from flowsim.report.wording import wording
 from flowsim.trace.alignment import alignment_data
 from flowsim.trace.names import Names
 from flowsim.trace.time import start_of
+from flowsim.why.run_facts import RunFacts
 
 FORMAT: Final = 1
 BUDGET_BYTES: Final = 5_250_000
@@ -170,11 +178,16 @@ def build_payload(
     if contents is None or contents.size > left:
         contents = _in_parts(recording, left, laws, span, difference)
     sections, facts = {**contents.sections, **job}, contents.facts
-    causes = cause_sections(recording, facts, max(left // 2, late * _MOST_BYTES_OF_LATE_RECORD + _BYTES_OF_WORDS))
+    of_run = RunFacts(recording)
+    causes = late_sections(of_run, facts, max(left // 2, late * _MOST_BYTES_OF_LATE_RECORD + _BYTES_OF_WORDS))
     sections[CAUSES] = _Section({"rows": causes.rows}, causes.document)
     sections[CAUSE_COLUMNS] = _Section({"rows": causes.rows}, causes.columns)
     sections[KEYS] = _Section({"rows": len(facts.keys)}, gzip.compress(_json(_keys(recording, facts.keys)), mtime=0))
     left += late * _BYTES_OF_LATE_RECORD - causes.size
+    arrivals = arrival_sections(of_run, facts, max(0, left - contents.size) // 2)
+    sections[ARRIVALS] = _Section({"rows": arrivals.rows}, arrivals.document)
+    sections[ARRIVAL_COLUMNS] = _Section({"rows": arrivals.rows}, arrivals.columns)
+    left -= arrivals.size
     texts = record_texts(recording, facts, left - contents.size)
     sections[RECORDS] = _Section({"rows": len(facts.records), "texts": texts.count}, texts.data)
     members, directory, offset = [], {}, 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsim.report.causes import CAUSE_COLUMNS, CAUSES
+from flowsim.report.causes import ARRIVAL_COLUMNS, ARRIVALS, CAUSE_COLUMNS, CAUSES
 from flowsim.report.encoding import Ints, decoded, from_varints
 from flowsim.report.fact_columns import STEPS, WITH_RECORDS, sent_of
 from flowsim.report.payload import KEYS, RECORD_TIMES, TASK_AND_RECORD, Payload
@@ -28,6 +28,8 @@ class DecodedPayload:
     records: dict[int, str]
     causes: tuple[dict[str, Any], bytes]
     """Of late records: what describes them, and their columns."""
+    arrivals: tuple[dict[str, Any], bytes]
+    """Of records behind the watermark that were not late."""
 
 
 def decode(payload: Payload) -> DecodedPayload:
@@ -38,7 +40,10 @@ def decode(payload: Payload) -> DecodedPayload:
         for name, about in head["sections"].items()
     }
     texts, keys = json.loads(content.pop(RECORDS)), json.loads(content.pop(KEYS))
-    causes = json.loads(content.pop(CAUSES)), content.pop(CAUSE_COLUMNS)
+    causes, arrivals = (
+        (json.loads(content.pop(document)), content.pop(columns))
+        for document, columns in ((CAUSES, CAUSE_COLUMNS), (ARRIVALS, ARRIVAL_COLUMNS))
+    )
     tables = {STEPS: _columns(head["sections"][STEPS], content.pop(STEPS), {})}
     times = np.append(0, _columns(head["sections"][RECORD_TIMES], content.pop(RECORD_TIMES), {})["timestamp"])
     is_count = {name: head["sections"][name]["coverage"] in ("overview", "job") for name in content}
@@ -54,7 +59,7 @@ def decode(payload: Payload) -> DecodedPayload:
                 columns[column] = columns[column] + (tables["sent"][column][at] * (at >= 0))
         tables[name] = columns
     records = dict(zip(texts["numbers"], texts["texts"], strict=True))
-    return DecodedPayload(head, tables, counts, keys, records, causes)
+    return DecodedPayload(head, tables, counts, keys, records, causes, arrivals)
 
 
 def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> dict[str, Ints]:

@@ -1,7 +1,7 @@
-/** Why each late record was late: the statement and the causes that ``flowsim why`` gives, as flowsim/report/causes.py writes them. */
+/** Why records were late, or not although they were behind the watermark: what ``flowsim why`` says, as flowsim/report/causes.py writes it. */
 
 import { undoDifferences, varints } from "../decode";
-import type { Facts } from "./facts";
+import { countUpTo, type Explained, type Facts } from "./facts";
 import type { Names } from "./names";
 import { count, eventTime, eventTimeSpan, moment, windowText } from "./text";
 
@@ -21,8 +21,10 @@ interface Wording {
 }
 
 export interface CauseDocument {
-  /** Late records, the first ones. */
+  /** Records, the first ones. */
   rows: number;
+  /** Their rows in the table of the fact that the statement is about, ascending. */
+  of: Column;
   shape_of: Column;
   shapes: { wordings: number[]; links: Column[] }[];
   wordings: Wording[];
@@ -48,8 +50,9 @@ export interface Chain {
   causes: Cause[];
 }
 
-export class LateCauses {
-  /** By late record its shape, and its row in that. */
+export class Causes {
+  /** By record its row in the table, its shape, and its row in that. */
+  private readonly rows: Float64Array;
   private readonly shapeOf: Float64Array;
   private readonly rowInShape: Uint32Array;
   private readonly links: Float64Array[][];
@@ -58,8 +61,11 @@ export class LateCauses {
   constructor(
     private readonly facts: Facts,
     private readonly names: Names,
+    /** The table of the facts that statements are about. */
+    private readonly table: Explained,
   ) {
-    const { document } = facts.causes;
+    const { document } = facts.explained[table];
+    this.rows = this.column(document.of, document.rows, null);
     this.shapeOf = this.column(document.shape_of, document.rows, null);
     const counts = document.shapes.map(() => 0);
     this.rowInShape = Uint32Array.from(this.shapeOf, (shape) => counts[shape]!++);
@@ -67,28 +73,30 @@ export class LateCauses {
     this.tables = this.readTables(document);
   }
 
-  /** null: the causes of the record did not fit into the report. ``place``: of the fact that the record is late. */
+  /** null: the report has none. ``place``: of the fact that the statement is about. */
   at(place: number): Chain | null {
-    const row = this.facts.row[place]!;
-    if (this.facts.nameAt(place) !== "late_drop" || row >= this.shapeOf.length) return null;
-    const [statement, ...causes] = this.linksOf(row).map(([wording, link]) => this.cause(wording, link));
+    if (this.facts.nameAt(place) !== this.table) return null;
+    const record = countUpTo(this.rows, this.facts.row[place]!) - 1;
+    if (this.rows[record] !== this.facts.row[place]) return null;
+    const [statement, ...causes] = this.linksOf(record).map(([wording, link]) => this.cause(wording, link));
     return { statement: statement!, causes };
   }
 
-  private linksOf(row: number): [wording: number, row: number][] {
-    const shape = this.shapeOf[row]!;
-    const { wordings } = this.facts.causes.document.shapes[shape]!;
-    return wordings.map((wording, at) => [wording, this.links[shape]![at]![this.rowInShape[row]!]!]);
+  private linksOf(record: number): [wording: number, row: number][] {
+    const shape = this.shapeOf[record]!;
+    const { wordings } = this.facts.explained[this.table].document.shapes[shape]!;
+    return wordings.map((wording, at) => [wording, this.links[shape]![at]![this.rowInShape[record]!]!]);
   }
 
   private readTables({ wordings, statements, rows }: CauseDocument): Float64Array[][] {
-    // Rows are numbered by the first late record that has them.
+    // Rows are numbered by the first record that has them.
     const first = wordings.map((): number[] => []);
-    for (let row = 0; row < rows; row++) {
-      for (const [wording, link] of this.linksOf(row)) if (link === first[wording]!.length) first[wording]!.push(row);
+    for (let record = 0; record < rows; record++) {
+      for (const [wording, link] of this.linksOf(record)) if (link === first[wording]!.length) first[wording]!.push(record);
     }
-    const late = this.facts.of("late_drop").columns;
-    const behind = (row: number) => late.watermark![row]! - late.timestamp![row]!;
+    const { columns: given } = this.facts.of(this.table);
+    const base = (name: string, record: number) => given[name]?.[this.rows[record]!];
+    const behind = (record: number) => base("watermark", record)! - base("timestamp", record)!;
     const seqs = new Float64Array(rows);
     const tables: Float64Array[][] = [];
     const read = (number: number) => {
@@ -96,15 +104,15 @@ export class LateCauses {
       const of = first[number]!;
       const table: Float64Array[] = (tables[number] = []);
       for (const about of columns) {
-        const base = about[1];
+        const name = about[1];
         const value = (row: number): number => {
-          if (base === "seq") return seqs[of[row]!]!;
-          if (base === "behind") return behind(of[row]!);
-          return late[base!]?.[of[row]!] ?? table[Number(base)]![row]!;
+          if (name === "seq") return seqs[of[row]!]!;
+          if (name === "behind") return behind(of[row]!);
+          return base(name!, of[row]!) ?? table[Number(name)]![row]!;
         };
-        table.push(this.column(about, count, base === null ? null : value));
+        table.push(this.column(about, count, name === null ? null : value));
       }
-      if (statements.includes(number)) of.forEach((row, at) => (seqs[row] = table.at(-1)![at]!));
+      if (statements.includes(number)) of.forEach((record, at) => (seqs[record] = table.at(-1)![at]!));
     };
     statements.forEach(read);
     wordings.forEach((_, number) => tables[number] ?? read(number));
@@ -112,13 +120,13 @@ export class LateCauses {
   }
 
   private column([encoding, , offset, bytes]: Column, rows: number, base: ((row: number) => number) | null): Float64Array {
-    const values = varints(this.facts.causes.columns, offset, bytes, rows);
+    const values = varints(this.facts.explained[this.table].columns, offset, bytes, rows);
     if (encoding === "differences") undoDifferences(values, null);
     return base ? values.map((value, row) => value + base(row)) : values;
   }
 
   private cause(number: number, row: number): Cause {
-    const { words, rules, lines, task, channel } = this.facts.causes.document.wordings[number]!;
+    const { words, rules, lines, task, channel } = this.facts.explained[this.table].document.wordings[number]!;
     const values = this.tables[number]!.map((column) => column[row]!);
     const next = () => values.shift()!;
     const text = this.text(words, next);

@@ -13,6 +13,9 @@ export interface Table {
   readonly places: Uint32Array;
 }
 
+/** Tables of records of which the report says why they were late, or not. */
+export type Explained = "late_drop" | "window_intake";
+
 const EMPTY: Table = { rows: 0, columns: {}, places: new Uint32Array(0) };
 
 /**
@@ -40,8 +43,8 @@ export class Facts {
     readonly records: ReadonlyMap<number, string>,
     /** By name: counts of a recording of which only parts are here, and the facts of the job's side, which have no task. */
     readonly counts: ReadonlyMap<string, Table>,
-    /** Of late records, as ``LateCauses`` reads them. */
-    readonly causes: { document: CauseDocument; columns: Uint8Array },
+    /** Why records were late or not, as ``Causes`` reads it. */
+    readonly explained: Readonly<Record<Explained, { document: CauseDocument; columns: Uint8Array }>>,
     private readonly head: Head,
   ) {
     this.step = steps.step ?? NONE;
@@ -58,7 +61,7 @@ export class Facts {
   static async read(head: Head, body: string): Promise<Facts> {
     const bytes = fromBase64(body.trim());
     const open = (section: Section) => inflated(bytes.slice(section.offset, section.offset + section.bytes));
-    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, causes: causesSection, cause_columns: columnsSection, ...others } = head.sections as Record<string, Section>;
+    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, causes: causesSection, cause_columns: columnsSection, arrivals: arrivalsSection, arrival_columns: arrivalColumnsSection, ...others } = head.sections as Record<string, Section>;
     const isFacts = (name: string) => others[name]!.coverage !== "overview" && others[name]!.coverage !== "job";
     const chosen = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(others).filter(([name]) => wanted(name)));
     const sections = chosen(isFacts);
@@ -66,13 +69,15 @@ export class Facts {
     for (const [name, section] of Object.entries(chosen((one) => !isFacts(one)))) {
       counts.set(name, { rows: section.rows, columns: decodeColumns(section, await open(section), {}, null), places: EMPTY.places });
     }
-    const [steps, texts, keys, times, causes, causeColumns, ...opened] = await Promise.all([
+    const [steps, texts, keys, times, causes, causeColumns, arrivals, arrivalColumns, ...opened] = await Promise.all([
       open(stepsSection!).then((data) => decodeColumns(stepsSection!, data, {}, null)),
       open(recordsSection!).then((data) => json<Texts>(data)),
       open(keysSection!).then((data) => json<string[]>(data)),
       open(timesSection!).then((data) => decodeColumns(timesSection!, data, {}, null).timestamp!),
       open(causesSection!).then((data) => json<CauseDocument>(data)),
       open(columnsSection!),
+      open(arrivalsSection!).then((data) => json<CauseDocument>(data)),
+      open(arrivalColumnsSection!),
       ...Object.values(sections).map(open),
     ]);
     const places = placesByTable(steps.table ?? NONE, head.table_names.length);
@@ -89,7 +94,11 @@ export class Facts {
       tables.set(name, { rows: section.rows, columns, places: of });
     }
     const records = new Map(texts.numbers.map((number, at) => [number, texts.texts[at]!]));
-    return new Facts(head.table_names, steps, tables, keys, records, counts, { document: causes, columns: causeColumns }, head);
+    const explained = {
+      late_drop: { document: causes, columns: causeColumns },
+      window_intake: { document: arrivals, columns: arrivalColumns },
+    };
+    return new Facts(head.table_names, steps, tables, keys, records, counts, explained, head);
   }
 
   of(name: string): Table {

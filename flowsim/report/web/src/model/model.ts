@@ -1,7 +1,7 @@
 /** Everything that the views read: facts, names, attempts, states, channels, checkpoints, sentences, event time. */
 
 import { Attempts } from "./attempts";
-import { LateCauses } from "./causes";
+import { Causes } from "./causes";
 import { Channels, type ChannelState } from "./channels";
 import { Checkpoints } from "./checkpoints";
 import { EventTimes } from "./event_time";
@@ -35,7 +35,9 @@ export class Model {
   readonly sentences: Sentences;
   readonly eventTimes: EventTimes;
   readonly keyStates: KeyStates;
-  readonly lateCauses: LateCauses;
+  readonly lateCauses: Causes;
+  /** Why records behind the watermark were not late. */
+  readonly arrivalCauses: Causes;
   readonly timeline: Timeline;
 
   private constructor(
@@ -52,7 +54,8 @@ export class Model {
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
     this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns, this.attempts);
     this.keyStates = new KeyStates(facts, this.names, this.eventTimes);
-    this.lateCauses = new LateCauses(facts, this.names);
+    this.lateCauses = new Causes(facts, this.names, "late_drop");
+    this.arrivalCauses = new Causes(facts, this.names, "window_intake");
   }
 
   static async read(head: Head, body: string): Promise<Model> {

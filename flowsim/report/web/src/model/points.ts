@@ -4,9 +4,9 @@ import { BOUND } from "../decode";
 import { countUpTo, type Facts, type Table } from "./facts";
 import { Element } from "./kinds";
 
-/** Of a record, when it arrived: ahead of the watermark; not ahead of it, but accepted; not accepted. */
+/** Of a record, when it arrived: ahead of the watermark; not ahead of it, and not late; late. */
 export const Timing = { IN_TIME: 0, BEHIND: 1, LATE: 2 };
-export const TIMING_WORDS = ["in time", "behind the watermark, accepted", "late"];
+export const TIMING_WORDS = ["in time", "behind the watermark, not late", "late"];
 
 /** What a chart of event time is about: an operator that finds late records, the input of a task, or its output. */
 export interface Subject {

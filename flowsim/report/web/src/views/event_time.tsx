@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
+import type { Chain } from "../model/causes";
 import { INPUT, type EventTime, type WatermarkNow } from "../model/event_time";
 import { countUpTo } from "../model/facts";
 import { Timing, TIMING_WORDS } from "../model/points";
@@ -127,7 +128,7 @@ function Legend({ of }: { of: EventTime }) {
   return (
     <ul class="legend" aria-label="Signs">
       <li><span class="mark in-time">●</span> record in time</li>
-      <li><span class="mark behind">○</span> behind the watermark, accepted</li>
+      <li><span class="mark behind">○</span> behind the watermark, not late</li>
       {of.subject.operator >= 0 && <li><span class="mark late">✕</span> late, with a line to the watermark</li>}
       <li><span class="swatch watermark" /> watermark, a gap while idle</li>
       {linesOf(of).length > 0 && <li><span class="swatch watermark-of-line" /> of each {of.subject.operator < -1 ? "split" : "channel"}</li>}
@@ -157,44 +158,46 @@ function Notes({ store, chart }: { store: Store; chart: Chart }) {
   return notes.length ? <p class="faint">{notes.join(" ")}</p> : null;
 }
 
-/** The record whose fact is under the cursor; of a late one, why. */
+/** The record whose fact is under the cursor; of one behind the watermark, why it is late or not. */
 function RecordAtCursor({ store, of }: { store: Store; of: EventTime }) {
   const number = of.recordAt(store.place.value);
   const { model } = store;
   if (number < 0) return null;
   const { points } = of;
-  if (points.timings[number] === Timing.LATE) {
-    const chain = model.lateCauses.at(points.latePlaces[number]!);
-    if (!chain) return <p class="faint">Why the record is late did not fit into the report: ask 'flowsim why RECORDING late', or write it again with a larger --budget.</p>;
-    return (
-      <section class="late-record" aria-label={`Why the record is late${store.whose}`}>
-        <h2>{chain.statement.text}</h2>
-        <Rules rules={chain.statement.rules} />
-        <ol>
-          {chain.causes.map((cause) => (
-            <li key={cause.text}>
-              {cause.text} <Rules rules={cause.rules} />{" "}
-              {cause.place !== null && cause.place !== store.place.value && (
-                <button class="rule" onClick={() => store.go(cause.place!)}>go there</button>
-              )}
-              {cause.details.length > 0 && <ul>{cause.details.map((line) => <li key={line}>{line}</li>)}</ul>}
-            </li>
-          ))}
-        </ol>
-      </section>
-    );
-  }
-  const watermark = points.watermarks[number]!;
+  const timing = points.timings[number]!;
+  const isLate = timing === Timing.LATE;
+  const chain = isLate ? model.lateCauses.at(points.latePlaces[number]!) : model.arrivalCauses.at(points.places[number]!);
+  if (chain) return <ChainOfCauses store={store} chain={chain} label={`Why the record is ${isLate ? "" : "not "}late${store.whose}`} />;
   const value = model.names.record(points.records[number]!);
   const key = points.keys[number] ? ` of key ${model.names.key(points.keys[number]!)}` : "";
-  const isBehind = points.timings[number] === Timing.BEHIND;
-  const why = isBehind && of.subject.operator >= 0 ? ": a window of it is still open (rule 10.7)" : "";
+  const isExplained = timing !== Timing.IN_TIME && of.subject.operator >= 0;
   return (
     <section aria-label={`Record at the cursor${store.whose}`}>
       <p>
-        Record {value}{key} with timestamp {atTime(points.timestamps[number]!)}, watermark {atTime(watermark)}:{" "}
-        {TIMING_WORDS[points.timings[number]!]}{why}.
+        Record {value}{key} with timestamp {atTime(points.timestamps[number]!)}, watermark {atTime(points.watermarks[number]!)}:{" "}
+        {TIMING_WORDS[timing]}.
       </p>
+      {isExplained && <p class="faint">Why did not fit into the report: ask 'flowsim why RECORDING late', or write it again with a larger --budget.</p>}
+    </section>
+  );
+}
+
+function ChainOfCauses({ store, chain, label }: { store: Store; chain: Chain; label: string }) {
+  return (
+    <section class="late-record" aria-label={label}>
+      <h2>{chain.statement.text}</h2>
+      <Rules rules={chain.statement.rules} />
+      <ol>
+        {chain.causes.map((cause) => (
+          <li key={cause.text}>
+            {cause.text} <Rules rules={cause.rules} />{" "}
+            {cause.place !== null && cause.place !== store.place.value && (
+              <button class="rule" onClick={() => store.go(cause.place!)}>go there</button>
+            )}
+            {cause.details.length > 0 && <ul>{cause.details.map((line) => <li key={line}>{line}</li>)}</ul>}
+          </li>
+        ))}
+      </ol>
     </section>
   );
 }

@@ -27,7 +27,6 @@ NEVER_ONE: Final = {
     ("why/event_time/splits.py", "len(counted)"): "1 is 'the only split'",
     ("why/event_time/splits.py", "len(splits)"): "several splits are idle",
     ("why/event_time/late_chain.py", "count"): "1 is 'its window'",
-    ("why/late.py", "window_text(*window)"): "a name",
     ("why/records.py", "len(found)"): "several records match",
     ("why/waiting.py", "len(found)"): "several subtasks match",
     ("why/waits/task_state.py", "len(names)"): "several operators are chained",

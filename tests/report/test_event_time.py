@@ -122,7 +122,7 @@ def test_report_in_parts_has_the_causes_of_every_late_row(open_report: OpenRepor
     late = [[step, [cause.place and cause.place.seq for cause in chain]] for step, chain in sorted(chains)]
     fires = [step for step, table, _ in facts if table == "window_fire"]
     # With the second budget neither records nor watermarks of tasks fit.
-    for removed_bytes in (16_000, 24_000):
+    for removed_bytes in (18_000, 26_000):
         small = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - removed_bytes)
         assert small.parts is not None
         arrived = [

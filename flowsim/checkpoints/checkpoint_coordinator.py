@@ -17,7 +17,6 @@ from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
 from flowsim.checkpoints.checkpoint_trigger import CheckpointTrigger, trigger_failure_of
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.job_manager_threads import Clock, JobManagerExecutors
@@ -28,6 +27,7 @@ from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
 from flowsim.errors import InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions, SnapshotType
 
@@ -137,17 +137,17 @@ class CheckpointCoordinator:
             self._periodic_trigger.stop()
             self._abort_pending_and_queued_checkpoints(CheckpointFailureReason.CHECKPOINT_COORDINATOR_SHUTDOWN)
 
-    def trigger_checkpoint(self) -> CompletableFuture[CompletedCheckpoint]:
+    def trigger_checkpoint(self) -> Completion[CompletedCheckpoint]:
         """Requests a checkpoint outside the periodic ones."""
         return self._request(self._checkpoint_properties, None)
 
-    def trigger_savepoint(self, target_location: str | None = None) -> CompletableFuture[CompletedCheckpoint]:
+    def trigger_savepoint(self, target_location: str | None = None) -> Completion[CompletedCheckpoint]:
         """Requests a savepoint; None: at the default place."""
         return self._request(CheckpointProperties.for_savepoint(self._forces_savepoints), target_location)
 
     def trigger_synchronous_savepoint(
         self, terminate: bool, target_location: str | None = None
-    ) -> CompletableFuture[CompletedCheckpoint]:
+    ) -> Completion[CompletedCheckpoint]:
         """Requests a savepoint after which the tasks end; ``terminate`` drains the job."""
         return self._request(
             CheckpointProperties.for_sync_savepoint(self._forces_savepoints, terminate), target_location
@@ -160,8 +160,8 @@ class CheckpointCoordinator:
 
     def _request(
         self, properties: CheckpointProperties, target_location: str | None
-    ) -> CompletableFuture[CompletedCheckpoint]:
-        completion: CompletableFuture[CompletedCheckpoint] = CompletableFuture()
+    ) -> Completion[CompletedCheckpoint]:
+        completion: Completion[CompletedCheckpoint] = Completion()
         self._executors.timer.execute(
             lambda: self._trigger(properties, target_location, is_periodic=False).forward_to(completion)
         )
@@ -172,7 +172,7 @@ class CheckpointCoordinator:
 
     def _trigger(
         self, properties: CheckpointProperties, target_location: str | None, *, is_periodic: bool
-    ) -> CompletableFuture[CompletedCheckpoint]:
+    ) -> Completion[CompletedCheckpoint]:
         request = CheckpointTriggerRequest(self._clock.absolute_time_ms(), properties, target_location, is_periodic)
         chosen = self._decider.choose_request_to_execute(request, self._is_triggering, self._last_completion_ms)
         if chosen is not None:
@@ -203,7 +203,7 @@ class CheckpointCoordinator:
         timestamp_ms: int,
         plan: CheckpointPlan,
         checkpoint_id: int,
-        trigger_completion: CompletableFuture[None],
+        trigger_completion: Completion[None],
     ) -> PendingCheckpoint:
         self._check_global_state(request)
         checkpoint = PendingCheckpoint(

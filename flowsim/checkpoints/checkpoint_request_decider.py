@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.job_manager_threads import Clock
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 DEFAULT_MAX_QUEUED_REQUESTS: Final = 1000
@@ -24,7 +24,7 @@ class CheckpointTriggerRequest:
     target_location: str | None
     """Where the user wants the savepoint; None: the default."""
     is_periodic: bool
-    on_completion: CompletableFuture[CompletedCheckpoint] = field(default_factory=CompletableFuture)
+    on_completion: Completion[CompletedCheckpoint] = field(default_factory=Completion)
 
     @property
     def priority(self) -> tuple[bool, bool, bool, int]:

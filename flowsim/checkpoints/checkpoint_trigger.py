@@ -9,12 +9,12 @@ from typing import Protocol
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointTriggerRequest
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.job_manager_threads import JobManagerExecutors
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage, CheckpointStorageLocation
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 
@@ -27,7 +27,7 @@ class TriggeringCoordinator(Protocol):
         timestamp_ms: int,
         plan: CheckpointPlan,
         checkpoint_id: int,
-        trigger_completion: CompletableFuture[None],
+        trigger_completion: Completion[None],
     ) -> PendingCheckpoint:
         """Registers a checkpoint and starts its timeout. Raises CheckpointException if it may not start any more."""
         ...
@@ -76,7 +76,7 @@ class CheckpointTrigger:
         self._id_counter = id_counter
         self._storage = storage
         self._operator_coordinators = operator_coordinators
-        self._completion: CompletableFuture[None] = CompletableFuture()
+        self._completion: Completion[None] = Completion()
         self._pending: PendingCheckpoint | None = None
 
     def start(self, request: CheckpointTriggerRequest, timestamp_ms: int) -> None:
@@ -133,7 +133,7 @@ class CheckpointTrigger:
         if not self._operator_coordinators:
             self._executors.timer.execute(acknowledge)
         for coordinator in self._operator_coordinators:
-            result: CompletableFuture[bytes | None] = CompletableFuture()
+            result: Completion[bytes | None] = Completion()
             result.when_complete(partial(self._on_coordinator_state, coordinator.operator_id, states, acknowledge))
             coordinator.checkpoint_coordinator(pending.checkpoint_id, result)
 
@@ -143,7 +143,7 @@ class CheckpointTrigger:
         states: dict[str, bytes | None],
         acknowledge: partial[None],
         state: bytes | None,
-        error: BaseException | None,
+        error: Exception | None,
     ) -> None:
         if error is not None:
             self._completion.complete_exceptionally(error)

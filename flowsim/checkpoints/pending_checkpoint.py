@@ -7,7 +7,6 @@ from enum import Enum, auto
 
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan, PartialFinishingNotSupportedByState
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId, ExecutionVertex
 from flowsim.checkpoints.job_manager_threads import ScheduledFuture
@@ -16,6 +15,7 @@ from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.errors import InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 
@@ -62,15 +62,15 @@ class PendingCheckpoint:
         plan: CheckpointPlan,
         operator_coordinators: Iterable[str],
         properties: CheckpointProperties,
-        on_completion: CompletableFuture[CompletedCheckpoint],
-        trigger_completion: CompletableFuture[None],
+        on_completion: Completion[CompletedCheckpoint],
+        trigger_completion: Completion[None],
     ) -> None:
         self.checkpoint_id: int = checkpoint_id
         self.timestamp_ms: int = timestamp_ms
         self.plan: CheckpointPlan = plan
         self.properties: CheckpointProperties = properties
-        self.on_completion: CompletableFuture[CompletedCheckpoint] = on_completion
-        self.trigger_completion: CompletableFuture[None] = trigger_completion
+        self.on_completion: Completion[CompletedCheckpoint] = on_completion
+        self.trigger_completion: Completion[None] = trigger_completion
         """Done when the trigger can go on to the tasks, or fails."""
         self.state: SnapshotState = SnapshotState()
         self.acknowledged_tasks: set[ExecutionAttemptId] = set()

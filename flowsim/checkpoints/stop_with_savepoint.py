@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.job_manager_threads import Executor
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.errors import FlowsimError, InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 
@@ -31,7 +31,7 @@ class StoppedJob(Protocol):
         """True if an edge of the job is blocking, which a savepoint cannot pass."""
         ...
 
-    def when_all_tasks_end(self) -> CompletableFuture[bool]:
+    def when_all_tasks_end(self) -> Completion[bool]:
         """Done when the current attempts have ended; the result is True if all of them finished."""
         ...
 
@@ -52,9 +52,9 @@ class StopWithSavepoint:
         self._coordinator = coordinator
         self._job = job
         self._main_executor = main_executor
-        self._result: CompletableFuture[CompletedCheckpoint] = CompletableFuture()
+        self._result: Completion[CompletedCheckpoint] = Completion()
 
-    def stop(self, *, drain: bool, target_location: str | None = None) -> CompletableFuture[CompletedCheckpoint]:
+    def stop(self, *, drain: bool, target_location: str | None = None) -> Completion[CompletedCheckpoint]:
         """Triggers the savepoint; the result is done when the job has ended, or goes on after an error.
 
         ``drain`` fires all event-time timers first (rule 12.139).
@@ -74,7 +74,7 @@ class StopWithSavepoint:
         return self._result
 
     def _on_savepoint(
-        self, tasks_end: CompletableFuture[bool], savepoint: CompletedCheckpoint | None, error: BaseException | None
+        self, tasks_end: Completion[bool], savepoint: CompletedCheckpoint | None, error: Exception | None
     ) -> None:
         if error is not None:
             # The job goes on.

@@ -60,7 +60,7 @@ class SourceStreamTask(LockedStreamTask):
         self._loop.reads_input = False
         self._finishing = StopMode.DRAIN
         self._is_stopped = False
-        self._source_ended = Completion()
+        self._source_ended: Completion[None] = Completion()
 
     def create_source_input(self, source: StreamOperator) -> TaskInput:
         assert isinstance(source, StreamSource)
@@ -109,7 +109,7 @@ class SourceStreamTask(LockedStreamTask):
 
     def _end_data(self, mode: StopMode) -> None:
         super()._end_data(mode)
-        self._source_ended.complete()
+        self._source_ended.complete(None)
 
     def _reports_stop(self, checkpoints: TaskCheckpoints) -> bool:
         """True: the end of a source function is always reported."""
@@ -117,7 +117,7 @@ class SourceStreamTask(LockedStreamTask):
 
     def _when_stopped(self, mode: StopMode, callback: Callable[[], None]) -> None:
         """Calls back when the function has returned and the data has ended, in both modes (rule 4.20)."""
-        self._source_ended.when_done(lambda failure: callback())
+        self._source_ended.when_complete(lambda *_: callback())
 
     def _stop_source(self, mode: StopMode) -> None:
         # The first stop decides, as for other sources: the function may need time to return.

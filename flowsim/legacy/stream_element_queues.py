@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from flowsim.errors import WouldBlock
+from flowsim.network.completion import Completion
 from flowsim.operators.async_wait import stream_element_queue as mailbox_design
 from flowsim.operators.async_wait.result_future import checked_error
 from flowsim.operators.stream_operator import Value
@@ -24,12 +25,12 @@ class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
     An executor calls the listeners; at once if the future is complete.
     """
 
-    __slots__ = ("error", "_listeners")
+    __slots__ = ("error", "_completion")
 
     def __init__(self, value: Value, timestamp: int | None) -> None:
         super().__init__(UNNUMBERED, value, timestamp)
         self.error: BaseException | None = None
-        self._listeners: list[tuple[Callable[[], None], Executor]] = []
+        self._completion: Completion[None] = Completion()
 
     def complete(self, results: Sequence[Value]) -> None:
         """Completes with results; ignored if already complete. None counts as no results, as in Flink 1.8."""
@@ -41,19 +42,14 @@ class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
 
     def on_complete(self, callback: Callable[[], None], executor: Executor) -> None:
         """Registers a listener; the last registered listener is notified first, as by Java's future."""
-        if self.is_done:
-            executor(callback)
-        else:
-            self._listeners.append((callback, executor))
+        self._completion.when_complete(lambda *_: executor(callback))
 
     def _finish(self, results: Sequence[Value], error: BaseException | None) -> None:
         if self.is_done:
             return
         self.results, self.error = results, error
         self.is_done = True
-        listeners, self._listeners = self._listeners, []
-        for callback, executor in reversed(listeners):
-            executor(callback)
+        self._completion.complete(None)
 
 
 class DoneWatermarkEntry(mailbox_design.WatermarkQueueEntry):

@@ -14,8 +14,8 @@ from hypothesis.stateful import initialize, precondition, rule
 from flowsim.errors import FlowsimError
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.completion import Completion
 from flowsim.network.errors import BufferPoolDestroyed, IllegalArgument, IllegalState
-from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
@@ -55,14 +55,16 @@ def event(kind: int, checkpoint: int) -> Event:
 class Recorder:
     """A channel state writer that tells what it was given."""
 
-    def __init__(self, reported: list[str], futures: list[ChannelStateFuture]) -> None:
+    def __init__(self, reported: list[str], futures: list[Completion[Sequence[bytes]]]) -> None:
         self.reported = reported
         self.futures = futures
 
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
         self.reported.append(f"state{checkpoint_id}:{subpartition}:{joined(payloads)}")
 
-    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+    def add_output_data_future(
+        self, checkpoint_id: int, subpartition: int, future: Completion[Sequence[bytes]]
+    ) -> None:
         self.futures.append(future)
 
 
@@ -95,7 +97,7 @@ class ResultPartitionMachine(DifferentialMachine):
             count, self.pool, NeverWaits(), zero_exclusive_buffers=exclusive == 0, buffer_size=buffer_size_bytes
         )
         self.reported: list[str] = []
-        self.futures: list[ChannelStateFuture] = []
+        self.futures: list[Completion[Sequence[bytes]]] = []
         self.subpartitions: list[PipelinedSubpartition] = []
         for index in range(count):
             subpartition = self.partition.subpartition(index)
@@ -305,7 +307,7 @@ class ResultPartitionMachine(DifferentialMachine):
                     f"{java_text(subpartition.is_available(False))},{java_text(subpartition.is_available(True))}"
                 )
         for future in self.futures:
-            seen.append("open" if not future.is_done else "failed" if future.failure else joined(future.payloads or ()))
+            seen.append("open" if not future.is_done else "failed" if future.error else joined(future.result or ()))
         return " ".join(map(java_text, seen))
 
 

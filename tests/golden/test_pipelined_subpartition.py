@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
-from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, StopMode
 from tests.support.barriers import ALIGNED, UNALIGNED
@@ -26,7 +27,9 @@ class Unused:
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: object) -> None:
         """Not compared."""
 
-    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+    def add_output_data_future(
+        self, checkpoint_id: int, subpartition: int, future: Completion[Sequence[bytes]]
+    ) -> None:
         """Not compared."""
 
 

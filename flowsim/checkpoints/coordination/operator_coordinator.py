@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.subtask_gateway import SubtaskGateway
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.operator_event import OperatorEvent
 
 
@@ -27,7 +27,7 @@ class OperatorCoordinator(Protocol):
 
     def handle_event_from_operator(self, subtask: int, attempt: int, event: OperatorEvent) -> None: ...
 
-    def checkpoint_coordinator(self, checkpoint_id: int, result: CompletableFuture[bytes | None]) -> None:
+    def checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
         """Takes a snapshot: completes ``result`` with the state, now or later."""
         ...
 
@@ -46,7 +46,7 @@ class OperatorCoordinatorCheckpointContext(Protocol):
     @property
     def operator_id(self) -> str: ...
 
-    def checkpoint_coordinator(self, checkpoint_id: int, result: CompletableFuture[bytes | None]) -> None:
+    def checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
         """Starts a snapshot; completes ``result`` when the state is there and all earlier events have arrived."""
         ...
 

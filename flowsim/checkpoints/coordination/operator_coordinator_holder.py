@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinator
 from flowsim.checkpoints.coordination.subtask_gateway import (
     NO_CHECKPOINT_YET,
@@ -15,6 +14,7 @@ from flowsim.checkpoints.coordination.subtask_gateway import (
 )
 from flowsim.checkpoints.job_manager_threads import Executor
 from flowsim.errors import FlowsimError, InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
 
 
@@ -67,11 +67,11 @@ class OperatorCoordinatorHolder:
         else:
             self._coordinator.handle_event_from_operator(subtask, attempt, event)
 
-    def checkpoint_coordinator(self, checkpoint_id: int, result: CompletableFuture[bytes | None]) -> None:
+    def checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
         self._main_executor.execute(lambda: self._checkpoint_coordinator(checkpoint_id, result))
 
-    def _checkpoint_coordinator(self, checkpoint_id: int, result: CompletableFuture[bytes | None]) -> None:
-        snapshot: CompletableFuture[bytes | None] = CompletableFuture()
+    def _checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
+        snapshot: Completion[bytes | None] = Completion()
         snapshot.when_complete(
             lambda state, error: self._main_executor.execute(
                 lambda: self._on_snapshot(checkpoint_id, result, state, error)
@@ -84,9 +84,9 @@ class OperatorCoordinatorHolder:
     def _on_snapshot(
         self,
         checkpoint_id: int,
-        result: CompletableFuture[bytes | None],
+        result: Completion[bytes | None],
         state: bytes | None,
-        error: BaseException | None,
+        error: Exception | None,
     ) -> None:
         if error is not None:
             result.complete_exceptionally(error)
@@ -104,7 +104,7 @@ class OperatorCoordinatorHolder:
             )
         return all(closed)
 
-    def _complete_once_events_are_confirmed(self, result: CompletableFuture[bytes | None], state: bytes | None) -> None:
+    def _complete_once_events_are_confirmed(self, result: Completion[bytes | None], state: bytes | None) -> None:
         """Completes the snapshot when the tasks have all events before it; one that is lost fails it."""
         unconfirmed = self._unconfirmed_events.get_current_incomplete_and_reset()
         if not unconfirmed:
@@ -145,10 +145,10 @@ class OperatorCoordinatorHolder:
 
 
 def _on_event_confirmed(
-    events: Sequence[CompletableFuture[None]],
-    result: CompletableFuture[bytes | None],
+    events: Sequence[Completion[None]],
+    result: Completion[bytes | None],
     state: bytes | None,
-    error: BaseException | None,
+    error: Exception | None,
 ) -> None:
     if error is not None:
         result.complete_exceptionally(

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.split_assignment_tracker import SplitAssignmentTracker
 from flowsim.checkpoints.coordination.subtask_gateway import SubtaskGateway
 from flowsim.errors import InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.operators.sources.source_events import (
     AddSplitEvent,
     NoMoreSplitsEvent,
@@ -116,7 +116,7 @@ class SourceCoordinator(Generic[Split]):
         splits = self._tracker.get_and_remove_uncheckpointed_assignment(subtask, checkpoint_id)
         self.enumerator.add_splits_back(splits, subtask)
 
-    def checkpoint_coordinator(self, checkpoint_id: int, result: CompletableFuture[bytes | None]) -> None:
+    def checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
         self._tracker.on_checkpoint(checkpoint_id)
         result.complete(self.enumerator.snapshot_state(checkpoint_id))
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.errors import FlowsimError, InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.operator_event import OperatorEvent
 
 NO_CHECKPOINT_YET: Final = -(2**63)
@@ -27,7 +27,7 @@ class SubtaskAccess(Protocol):
     @property
     def is_still_running(self) -> bool: ...
 
-    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+    def send_event(self, event: OperatorEvent) -> Completion[None]:
         """Sends an event to the task; done when the task has it."""
         ...
 
@@ -42,13 +42,13 @@ class IncompleteFuturesTracker:
     __slots__ = ("_incomplete",)
 
     def __init__(self) -> None:
-        self._incomplete: list[CompletableFuture[None]] = []
+        self._incomplete: list[Completion[None]] = []
 
-    def track_future_while_incomplete(self, future: CompletableFuture[None]) -> None:
+    def track_future_while_incomplete(self, future: Completion[None]) -> None:
         if not future.is_done:
             self._incomplete.append(future)
 
-    def get_current_incomplete_and_reset(self) -> Sequence[CompletableFuture[None]]:
+    def get_current_incomplete_and_reset(self) -> Sequence[Completion[None]]:
         """Returns the unconfirmed events and forgets them."""
         incomplete = [future for future in self._incomplete if not future.is_done]
         self._incomplete = []
@@ -58,7 +58,7 @@ class IncompleteFuturesTracker:
 @dataclass(frozen=True, slots=True)
 class _BlockedEvent:
     event: OperatorEvent
-    result: CompletableFuture[None]
+    sent: Completion[None]
 
 
 class SubtaskGateway:
@@ -89,19 +89,22 @@ class SubtaskGateway:
         self._marked_checkpoint_ids: set[int] = set()
         self._latest_attempted_checkpoint_id = latest_attempted_checkpoint_id
 
-    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+    def send_event(self, event: OperatorEvent) -> Completion[None]:
         """Sends an event, or keeps it until the gateway opens; done when the task has it.
 
         If the event is lost, the task fails.
         """
-        blocked = _BlockedEvent(event, CompletableFuture())
-        blocked.result.when_complete(lambda _, error: self._on_confirmed(event, error))
+        confirmed: Completion[None] = Completion()
+        blocked = _BlockedEvent(event, Completion())
+        # The newest callback is the first one: the task fails before a checkpoint that waits for the event does.
+        blocked.sent.forward_to(confirmed)
+        blocked.sent.when_complete(lambda _, error: self._on_confirmed(event, error))
         if self._blocked_events:
             self._blocked_events[max(self._blocked_events)].append(blocked)
         else:
             self._send(blocked)
-        self._unconfirmed_events.track_future_while_incomplete(blocked.result)
-        return blocked.result
+        self._unconfirmed_events.track_future_while_incomplete(confirmed)
+        return confirmed
 
     def mark_for_checkpoint(self, checkpoint_id: int) -> None:
         """Allows the gateway to close for this checkpoint. Raises InvariantViolation unless the ids increase."""
@@ -157,9 +160,9 @@ class SubtaskGateway:
             self._send(event)
 
     def _send(self, blocked: _BlockedEvent) -> None:
-        self._access.send_event(blocked.event).forward_to(blocked.result)
+        self._access.send_event(blocked.event).forward_to(blocked.sent)
 
-    def _on_confirmed(self, event: OperatorEvent, error: BaseException | None) -> None:
+    def _on_confirmed(self, event: OperatorEvent, error: Exception | None) -> None:
         if error is not None and self._access.is_still_running:
             lost = OperatorEventLost(
                 "An OperatorEvent from an OperatorCoordinator to a task was lost. Triggering task failover to ensure "

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.coordination.source_coordinator import BacklogListener, SourceCoordinator
 from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
@@ -17,6 +16,7 @@ from flowsim.errors import FlowsimError
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.mailbox.task_mailbox import MailboxClosedException, MailboxState
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
 from flowsim.tasks.stream_task import StreamTask
 
@@ -35,9 +35,9 @@ class TaskAccess:
     def is_still_running(self) -> bool:
         return self._task.mailbox.state is MailboxState.OPEN
 
-    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+    def send_event(self, event: OperatorEvent) -> Completion[None]:
         """Sends an event as a mail; done at once, with an error if the task has ended."""
-        sent: CompletableFuture[None] = CompletableFuture()
+        sent: Completion[None] = Completion()
         try:
             self._task.dispatch_operator_event(self._operator_id, event)
         except MailboxClosedException:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.stop_with_savepoint import StopWithSavepoint as Stop
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.cluster.job_master.executions import JobExecutions, TaskExecution
@@ -17,6 +16,7 @@ from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.run_actions import SnapshotAction, StopWithSavepoint, TriggerCheckpoint, TriggerSavepoint
 from flowsim.errors import FlowsimError
 from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.network.completion import Completion
 from flowsim.tasks.task_state import TaskState
 
 
@@ -45,13 +45,13 @@ class RunningJob:
         self._running: dict[int, TaskExecution] = {}
         """The attempts of a stop that have not ended, by subtask."""
         self._all_finished = True
-        self._tasks_end: CompletableFuture[bool] | None = None
+        self._tasks_end: Completion[bool] | None = None
 
-    def when_all_tasks_end(self) -> CompletableFuture[bool]:
+    def when_all_tasks_end(self) -> Completion[bool]:
         current = ((each.id, each.current_execution_attempt) for each in self._executions.subtasks)
         self._running = {number: one for number, one in current if one is not None and not one.task.state.is_terminal}
         self._all_finished = True
-        self._tasks_end = CompletableFuture()
+        self._tasks_end = Completion()
         if not self._running:
             self._tasks_end.complete(True)
         return self._tasks_end
@@ -98,7 +98,7 @@ class SnapshotRequests:
             for action, result in zip(actions, results, strict=True)
         )
 
-    def _snapshot(self, action: SnapshotAction) -> CompletableFuture[CompletedCheckpoint]:
+    def _snapshot(self, action: SnapshotAction) -> Completion[CompletedCheckpoint]:
         coordinator = self._checkpoints.coordinator
         match action:
             case TriggerCheckpoint():

@@ -85,7 +85,7 @@ class CheckpointBarrierHandler:
         """Returns True if barriers of a checkpoint are missing."""
         raise NotImplementedError
 
-    def all_barriers_received(self, checkpoint_id: int) -> Completion:
+    def all_barriers_received(self, checkpoint_id: int) -> Completion[None]:
         """Returns the completion of the last barrier. Raises IllegalState for an unknown, newer checkpoint."""
         return Completion.completed()
 

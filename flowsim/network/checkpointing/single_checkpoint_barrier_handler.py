@@ -60,7 +60,7 @@ class SingleCheckpointBarrierHandler(CheckpointBarrierHandler):
         self._last_cancelled_or_completed_id = -1
         self._aligned_channels: set[InputChannelInfo] = set()
         self._target_channels = 0
-        self._all_barriers_received = Completion()
+        self._all_barriers_received: Completion[None] = Completion()
         self._alignment_timer: Cancellable | None = None
 
     @classmethod
@@ -185,7 +185,7 @@ class SingleCheckpointBarrierHandler(CheckpointBarrierHandler):
             raise InvariantViolation("pending checkpoint barrier should not be null when there is pending checkpoint.")
         self._mark_channel_aligned(channel, barrier, lambda: self._state.end_of_partition_received(self, channel))
 
-    def all_barriers_received(self, checkpoint_id: int) -> Completion:
+    def all_barriers_received(self, checkpoint_id: int) -> Completion[None]:
         if checkpoint_id < self._current_id or self.open_channels == 0:
             return Completion.completed()
         if checkpoint_id > self._current_id:
@@ -195,7 +195,7 @@ class SingleCheckpointBarrierHandler(CheckpointBarrierHandler):
     def close(self) -> None:
         """Cancels the alignment timer, and fails the completion of the last barrier."""
         self._reset_alignment_timer()
-        self._all_barriers_received.fail(IllegalState("the task is ending"))
+        self._all_barriers_received.complete_exceptionally(IllegalState("the task is ending"))
 
     # The controller of the states.
 
@@ -262,7 +262,7 @@ class SingleCheckpointBarrierHandler(CheckpointBarrierHandler):
             self._aligned_channels.clear()
             self._last_cancelled_or_completed_id = self._current_id
             self._reset_alignment_timer()
-            self._all_barriers_received.complete()
+            self._all_barriers_received.complete(None)
 
     def _on_timeout(self, barrier: CheckpointBarrier) -> None:
         """Makes the pending checkpoint unaligned (rule 12.20)."""
@@ -288,7 +288,7 @@ class SingleCheckpointBarrierHandler(CheckpointBarrierHandler):
         if checkpoint_id == self._current_id:
             self._reset_alignment()
         self._task.abort_checkpoint_on_barrier(checkpoint_id, error)
-        self._all_barriers_received.fail(error)
+        self._all_barriers_received.complete_exceptionally(error)
 
     def _reset_alignment_timer(self) -> None:
         if self._alignment_timer is not None:

@@ -9,8 +9,9 @@ from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import DataType, buffer_kind, wire_size
 from flowsim.network.buffers.buffer_builder import EventConsumer
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalArgument, IllegalState
-from flowsim.network.partitions.channel_state import NO_OP, ChannelStateFuture, ChannelStateWriter
+from flowsim.network.partitions.channel_state import NO_OP, ChannelStateWriter
 from flowsim.network.partitions.prioritized_deque import PrioritizedList, PrioritizedQueue
 from flowsim.network.partitions.result_subpartition import (
     REFUSED,
@@ -93,7 +94,7 @@ class PipelinedSubpartition:
         self.on_all_data_processed: Callable[[], None] | None = None
         """Called when the reader has processed all records up to EndOfData (rule 7.12); None: the writer does not wait."""
         self._state_writer: ChannelStateWriter = NO_OP
-        self._state_future: ChannelStateFuture | None = None
+        self._state_future: Completion[Sequence[bytes]] | None = None
         self._state_checkpoint = 0
         self._barrier_number = 0
         """The number of the timeoutable barrier among the queued buffers and events."""
@@ -283,8 +284,7 @@ class PipelinedSubpartition:
             consumer.close()
         self._length.buffers -= len(self.buffers)
         self.buffers.clear()
-        if self._state_future is not None:
-            self._fail_future("the subpartition was released")
+        self._fail_future("the subpartition was released")
         self.released = True
 
     def _add(self, consumer: Consumer, finish: bool) -> int:
@@ -330,11 +330,10 @@ class PipelinedSubpartition:
             self._state_writer.add_output_data(barrier.checkpoint_id, self.index, overtaken)
 
     def _await_timeout(self, barrier: CheckpointBarrier) -> None:
-        if self._state_future is not None:
-            self._fail_future(f"checkpoint {barrier.checkpoint_id} came before the barrier was read")
+        self._fail_future(f"checkpoint {barrier.checkpoint_id} came before the barrier was read")
         self._state_checkpoint = barrier.checkpoint_id
         self._barrier_number = self._queued
-        self._state_future = ChannelStateFuture()
+        self._state_future = Completion()
         self._state_writer.add_output_data_future(barrier.checkpoint_id, self.index, self._state_future)
 
     def _promote(self, consumer: EventConsumer, barrier: CheckpointBarrier) -> None:
@@ -361,7 +360,7 @@ class PipelinedSubpartition:
     def _fail_future(self, reason: str) -> None:
         future, self._state_future = self._state_future, None
         if future is not None:
-            future.fail(reason)
+            future.complete_exceptionally(IllegalState(reason))
 
     @property
     def _head_type(self) -> DataType:

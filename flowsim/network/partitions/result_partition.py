@@ -98,7 +98,7 @@ class ResultPartition:
         self._first_channel = first_channel
         self._length = QueueLength()
         self._unprocessed = subpartitions
-        self.all_data_processed = Completion.completed()
+        self.all_data_processed: Completion[None] = Completion.completed()
         """Done when the readers of all subpartitions have processed all records (rule 4.15)."""
         self._state_writer: ChannelStateWriter | None = None
 
@@ -135,7 +135,7 @@ class ResultPartition:
     def _on_subpartition_processed(self) -> None:
         self._unprocessed -= 1
         if not self._unprocessed:
-            self.all_data_processed.complete()
+            self.all_data_processed.complete(None)
 
     def subpartition(self, index: int) -> ResultSubpartition:
         """Returns the subpartition.

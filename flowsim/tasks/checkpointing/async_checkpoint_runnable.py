@@ -137,8 +137,8 @@ class AsyncCheckpointRunnable:
 
     def _finalize_snapshots(self) -> TaskStateSnapshot:
         for stored in (self._channel_state.input_channels, self._channel_state.result_subpartitions):
-            if stored.failure is not None:
-                raise stored.failure
+            if stored.error is not None:
+                raise stored.error
         if self._is_deployed_as_finished:
             return FINISHED_ON_RESTORE
         states = {operator: snapshot.finalize() for operator, snapshot in self._snapshots.items()}

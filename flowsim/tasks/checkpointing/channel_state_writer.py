@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, Protocol, TypeVar
 
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
-from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.state.redistribution.channel_state_handles import (
     InputChannelInfo,
     InputChannelStateHandle,
@@ -31,7 +31,7 @@ class ChannelStateWriteResult:
 
     __slots__ = ("input_channels", "result_subpartitions")
 
-    def __init__(self, input_channels: Completion, result_subpartitions: Completion) -> None:
+    def __init__(self, input_channels: Completion[None], result_subpartitions: Completion[None]) -> None:
         self.input_channels = input_channels
         self.result_subpartitions = result_subpartitions
 
@@ -44,20 +44,20 @@ class ChannelStateWriteResult:
     def is_done(self) -> bool:
         """True if both sides are complete, or one has failed."""
         sides = (self.input_channels, self.result_subpartitions)
-        return all(each.is_done for each in sides) or any(each.failure is not None for each in sides)
+        return all(each.is_done for each in sides) or any(each.error is not None for each in sides)
 
     def when_done(self, callback: Callable[[], None]) -> None:
         """Calls back once, as soon as ``is_done``."""
         called = False
 
-        def on_side(failure: Exception | None) -> None:
+        def on_side(result: None, error: Exception | None) -> None:
             nonlocal called
             if not called and self.is_done:
                 called = True
                 callback()
 
         for side in (self.input_channels, self.result_subpartitions):
-            side.when_done(on_side)
+            side.when_complete(on_side)
 
     @property
     def input_bytes(self) -> int:
@@ -159,10 +159,10 @@ class _StoredResult(ChannelStateWriteResult):
     def output_bytes(self) -> int:
         return sum(len(payload) for _, payload in self.outputs)
 
-    def add_output_future(self, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture) -> None:
+    def add_output_future(self, subpartition: ResultSubpartitionInfo, future: Completion[Sequence[bytes]]) -> None:
         """Adds data that becomes complete later (rule 5.32)."""
         self._pending += 1
-        future.when_done(lambda: self._on_output(subpartition, future))
+        future.when_complete(partial(self._on_output, subpartition))
 
     def finish_output(self) -> None:
         """Completes the outputs when the last subpartition is complete."""
@@ -171,20 +171,22 @@ class _StoredResult(ChannelStateWriteResult):
 
     def fail(self, cause: Exception) -> None:
         """Fails what is not complete."""
-        self.input_channels.fail(cause)
-        self.result_subpartitions.fail(cause)
+        self.input_channels.complete_exceptionally(cause)
+        self.result_subpartitions.complete_exceptionally(cause)
 
-    def _on_output(self, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture) -> None:
+    def _on_output(
+        self, subpartition: ResultSubpartitionInfo, payloads: Sequence[bytes] | None, error: Exception | None
+    ) -> None:
         self._pending -= 1
-        if future.payloads is None:
-            self.result_subpartitions.fail(IllegalState(future.failure or "the data of a subpartition is not known"))
+        if error is not None:
+            self.result_subpartitions.complete_exceptionally(error)
         else:
-            self.outputs.extend((subpartition, payload) for payload in future.payloads)
+            self.outputs.extend((subpartition, payload) for payload in payloads or ())
         self._complete_output()
 
     def _complete_output(self) -> None:
         if self._is_output_finished and not self._pending:
-            self.result_subpartitions.complete()
+            self.result_subpartitions.complete(None)
 
     def write_to(self, states: MutableMapping[str, OperatorSubtaskState]) -> None:
         channels = self._channels
@@ -265,7 +267,7 @@ class TaskChannelStateWriter:
             result.outputs.extend((subpartition, payload) for payload in payloads)
 
     def add_output_data_future(
-        self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture
+        self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, future: Completion[Sequence[bytes]]
     ) -> None:
         """Stores data that becomes complete later; otherwise as ``add_output_data``."""
         result = self._open.get(checkpoint_id)
@@ -275,7 +277,7 @@ class TaskChannelStateWriter:
     def finish_input(self, checkpoint_id: int) -> None:
         result = self._open.get(checkpoint_id)
         if result is not None:
-            result.input_channels.complete()
+            result.input_channels.complete(None)
 
     def finish_output(self, checkpoint_id: int) -> None:
         result = self._open.get(checkpoint_id)
@@ -311,6 +313,8 @@ class PartitionChannelState:
         info = ResultSubpartitionInfo(self._partition, subpartition)
         self._writer.add_output_data(checkpoint_id, info, payloads)
 
-    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+    def add_output_data_future(
+        self, checkpoint_id: int, subpartition: int, future: Completion[Sequence[bytes]]
+    ) -> None:
         info = ResultSubpartitionInfo(self._partition, subpartition)
         self._writer.add_output_data_future(checkpoint_id, info, future)

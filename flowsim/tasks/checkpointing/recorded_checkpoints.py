@@ -61,8 +61,8 @@ class RecordedAlignment:
             self._latest = checkpoint_id
             self._trace.checkpoints.step(checkpoint_id, CheckpointStep.ALIGNMENT_START, self.channel_id)
 
-    def _on_last_barrier(self, checkpoint_id: int, failure: Exception | None) -> None:
-        if failure is None:
+    def _on_last_barrier(self, checkpoint_id: int, result: None, error: Exception | None) -> None:
+        if error is None:
             self._trace.checkpoints.step(checkpoint_id, CheckpointStep.ALIGNMENT_END, self.channel_id)
 
     def trigger_checkpoint_on_barrier(
@@ -71,9 +71,9 @@ class RecordedAlignment:
         if options.is_unaligned_checkpoint and self.handler is not None:
             # The barriers of the other channels arrive later.
             received = self.handler.all_barriers_received(meta_data.checkpoint_id)
-            received.when_done(partial(self._on_last_barrier, meta_data.checkpoint_id))
+            received.when_complete(partial(self._on_last_barrier, meta_data.checkpoint_id))
         else:
-            self._on_last_barrier(meta_data.checkpoint_id, None)
+            self._on_last_barrier(meta_data.checkpoint_id, None, None)
         self._task.trigger_checkpoint_on_barrier(meta_data, options, metrics)
 
     def abort_checkpoint_on_barrier(self, checkpoint_id: int, cause: CheckpointException) -> None:

@@ -70,7 +70,7 @@ class StreamTaskCheckpoints:
         self.synchronous_savepoint_id: int | None = None
         self.final_checkpoint_min_id: int | None = None
         """The first checkpoint after the end of data; None before it (rule 4.16)."""
-        self.final_checkpoint_completed = Completion()
+        self.final_checkpoint_completed: Completion[None] = Completion()
         self._name = name
         self._coordinator = coordinator
         self._outputs = outputs
@@ -208,7 +208,7 @@ class StreamTaskCheckpoints:
         else:
             is_final = self.final_checkpoint_min_id is not None and checkpoint_id >= self.final_checkpoint_min_id
         if is_final:
-            self.final_checkpoint_completed.complete()
+            self.final_checkpoint_completed.complete(None)
 
     def _abort(self, checkpoint_id: int, latest_completed_id: int) -> None:
         if latest_completed_id > 0:

@@ -43,7 +43,7 @@ class AsyncOperationsPool(Protocol):
 class InputSnapshots(Protocol):
     """The inputs of the task. Flink: StreamInputProcessor.prepareSnapshot."""
 
-    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion:
+    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion[None]:
         """Starts to store the data of the inputs; completes with the last barrier (rule 12.83)."""
 
 
@@ -98,7 +98,7 @@ class SubtaskCheckpointCoordinator:
         if options.is_unaligned_checkpoint:
             self._writer.start(checkpoint_id, options)
             prepared = self._inputs.prepare_snapshot(self._writer, checkpoint_id)
-            prepared.when_done(lambda failure: self._finish_input(checkpoint_id, failure))
+            prepared.when_complete(lambda _, error: self._finish_input(checkpoint_id, error))
         elif options.is_timeoutable:
             self._writer.start(checkpoint_id, options)
             self._writer.finish_input(checkpoint_id)
@@ -183,11 +183,11 @@ class SubtaskCheckpointCoordinator:
         for runnable in runnables.values():
             runnable.close()
 
-    def _finish_input(self, checkpoint_id: int, failure: Exception | None) -> None:
-        if failure is None:
+    def _finish_input(self, checkpoint_id: int, error: Exception | None) -> None:
+        if error is None:
             self._writer.finish_input(checkpoint_id)
         else:
-            self._writer.abort(checkpoint_id, failure, cleanup=False)
+            self._writer.abort(checkpoint_id, error, cleanup=False)
 
     def _take_snapshot(
         self, meta_data: CheckpointMetaData, options: CheckpointOptions, metrics: CheckpointMetrics, is_finished: bool

@@ -144,7 +144,7 @@ class TaskInputGates:
             for channel in gate.unfinished_channels()
         ]
 
-    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion:
+    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion[None]:
         """Stores the bytes that were read and not processed; completes with the last barrier (rule 12.83).
 
         Raises CheckpointException while restored data of several old channels is decoded (rule 12.93).
@@ -337,7 +337,7 @@ class TaskCheckpoints:
 
     def when_may_end(self, callback: Callable[[], None]) -> None:
         """Calls back when the consumers have processed all records and the final checkpoint is complete (rule 4.15)."""
-        conditions: list[Completion] = []
+        conditions: list[Completion[None]] = []
         if self.stream_task.waits_for_consumers:
             conditions += [writer.partition.all_data_processed for writer in self._task.writers]
         if self.stream_task.waits_for_final_checkpoint:
@@ -365,17 +365,17 @@ def _operators(task: TaskWithCheckpoints, checkpointing: TaskCheckpointing) -> l
     return operators
 
 
-def _when_all(conditions: Sequence[Completion], callback: Callable[[], None]) -> None:
+def _when_all(conditions: Sequence[Completion[None]], callback: Callable[[], None]) -> None:
     left = len(conditions)
     if not left:
         callback()
         return
 
-    def on_done(failure: Exception | None) -> None:
+    def on_done(result: None, error: Exception | None) -> None:
         nonlocal left
         left -= 1
         if not left:
             callback()
 
     for condition in conditions:
-        condition.when_done(on_done)
+        condition.when_complete(on_done)

@@ -121,14 +121,14 @@ class Surroundings:
         result = ChannelStateWriteResult(Completion(), Completion())
         match self.play.failing_channels.get(checkpoint_id):
             case ("inputs", error):
-                result.input_channels.fail(error)
+                result.input_channels.complete_exceptionally(error)
             case ("outputs", error):
-                result.result_subpartitions.fail(error)
-        result.input_channels.complete()
-        result.result_subpartitions.complete()
+                result.result_subpartitions.complete_exceptionally(error)
+        result.input_channels.complete(None)
+        result.result_subpartitions.complete(None)
         return result
 
-    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion:
+    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion[None]:
         self.log.append(f"prepare_inputs {checkpoint_id}")
         return self.play.inputs.setdefault(checkpoint_id, Completion())
 
@@ -175,7 +175,7 @@ class Surroundings:
 class CoordinatorPlay:
     def __init__(self, max_aborted: int) -> None:
         self.log: list[str] = []
-        self.inputs: dict[int, Completion] = {}
+        self.inputs: dict[int, Completion[None]] = {}
         self.operations: deque[AsyncOperation] = deque()
         self.is_running = True
         self.fails_snapshot = -1
@@ -215,7 +215,7 @@ class CoordinatorPlay:
                 coordinator.abort_checkpoint_on_barrier(checkpoint, CheckpointException(reason))
             case ["inputs_done", checkpoint]:
                 if checkpoint in self.inputs:
-                    self.inputs[checkpoint].complete()
+                    self.inputs[checkpoint].complete(None)
             case ["fire_timer"]:
                 timer, self.timer = self.timer, None
                 if timer is not None:
@@ -228,7 +228,7 @@ class CoordinatorPlay:
                 coordinator.notify_checkpoint_subsumed(checkpoint)
             case ["inputs_fail", checkpoint]:
                 if checkpoint in self.inputs:
-                    self.inputs[checkpoint].fail(IllegalState("scripted"))
+                    self.inputs[checkpoint].complete_exceptionally(IllegalState("scripted"))
             case ["close"]:
                 coordinator.close()
             case ["running", is_running]:

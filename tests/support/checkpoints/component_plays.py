@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager, TolerableCheckpointFailuresExceeded
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy, JobStatus
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.split_assignment_tracker import SplitAssignmentTracker
 from flowsim.checkpoints.coordination.subtask_gateway import IncompleteFuturesTracker, OperatorEventLost, SubtaskGateway
 from flowsim.checkpoints.execution import ExecutionAttemptId
@@ -26,6 +25,7 @@ from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CompletedCheckpointStore
 from flowsim.errors import FlowsimError, InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.operator_event import OperatorEvent
 from tests.support.checkpoints.virtual_time import JobManagerClock
@@ -168,10 +168,10 @@ class ConfirmingTask:
     def __init__(self) -> None:
         self.received: list[int] = []
 
-    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+    def send_event(self, event: OperatorEvent) -> Completion[None]:
         assert isinstance(event, Numbered)
         self.received.append(event.number)
-        confirmed: CompletableFuture[None] = CompletableFuture()
+        confirmed: Completion[None] = Completion()
         confirmed.complete(None)
         return confirmed
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.coordination.source_coordinator import SourceCoordinator
 from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
 from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.errors import FlowsimError
+from flowsim.network.completion import Completion
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_reader import AssignedReader
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
@@ -89,7 +89,7 @@ class Subtask:
         self.name = f"source ({index + 1}/{parallelism})"
         self.clock = clock
         self.to_coordinator: deque[OperatorEvent] = deque()
-        self.to_task: deque[tuple[OperatorEvent, CompletableFuture[None]]] = deque()
+        self.to_task: deque[tuple[OperatorEvent, Completion[None]]] = deque()
         self.output = Records()
         self.is_still_running = True
         self.status = DataInputStatus.MORE_AVAILABLE
@@ -114,9 +114,9 @@ class Subtask:
         self.operator.initialize_state(StateInitializationContext(self.store, restored_checkpoint_id=checkpoint_id))
         self.operator.open()
 
-    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+    def send_event(self, event: OperatorEvent) -> Completion[None]:
         """A call of the coordinator's gateway."""
-        confirmed: CompletableFuture[None] = CompletableFuture()
+        confirmed: Completion[None] = Completion()
         self.to_task.append((event, confirmed))
         return confirmed
 
@@ -155,7 +155,7 @@ class Checkpoint:
     """A checkpoint: the enumerator, then the readers, each with its records so far."""
 
     id: int
-    coordinator: CompletableFuture[bytes | None] = field(default_factory=CompletableFuture)
+    coordinator: Completion[bytes | None] = field(default_factory=Completion)
     readers: dict[int, tuple[object, ...]] = field(default_factory=dict)
     records: dict[int, list[Value]] = field(default_factory=dict)
 

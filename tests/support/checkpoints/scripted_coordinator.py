@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.network.completion import Completion
 
 
 class ScriptedCoordinator:
@@ -13,7 +13,7 @@ class ScriptedCoordinator:
     def __init__(self, number: int, on_call: Callable[[str], None] = lambda _: None) -> None:
         self.operator_id = f"coordinator {number}"
         self.on_call = on_call
-        self._results: list[CompletableFuture[bytes | None]] = []
+        self._results: list[Completion[bytes | None]] = []
 
     def deliver(self, outcome: str) -> None:
         """Ends the oldest open snapshot: "state", "error" or "io", an input or output error."""
@@ -24,7 +24,7 @@ class ScriptedCoordinator:
             else:
                 result.complete_exceptionally(OSError("scripted") if outcome == "io" else ValueError("scripted"))
 
-    def checkpoint_coordinator(self, checkpoint_id: int, result: CompletableFuture[bytes | None]) -> None:
+    def checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
         self.on_call(f"{self.operator_id} snapshot {checkpoint_id}")
         self._results.append(result)
 

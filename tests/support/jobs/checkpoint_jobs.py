@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.job_status import JobStatus
@@ -43,6 +42,7 @@ from flowsim.datastream.window import (
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, SavepointRestoreSettings
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.legacy.source_function import ParallelSourceFunction, SourceContext
+from flowsim.network.completion import Completion
 from flowsim.operators.checkpointed_function import (
     CheckpointedFunction,
     FunctionInitializationContext,
@@ -102,14 +102,14 @@ class Board:
     def at(self, name: str, attempt: int) -> str:
         return f"{name}@{self.phase}.{attempt}"
 
-    def request(self, action: SnapshotAction) -> CompletableFuture[CompletedCheckpoint]:
+    def request(self, action: SnapshotAction) -> Completion[CompletedCheckpoint]:
         """Requests a snapshot now; actions of a run have set times."""
         assert self.cluster is not None
         master = self.cluster._master
         assert master is not None
         requests = master.requests
         assert requests is not None
-        done: CompletableFuture[CompletedCheckpoint] = CompletableFuture()
+        done: Completion[CompletedCheckpoint] = Completion()
         master.actor.execute(lambda: requests._snapshot(action).forward_to(done))
         return done
 
@@ -288,7 +288,7 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
             ctx.sleep(1)
         return False
 
-    def _await(self, ctx: SourceContext, done: CompletableFuture[Any]) -> None:
+    def _await(self, ctx: SourceContext, done: Completion[Any]) -> None:
         while self.running and not done.is_done:
             ctx.sleep(1)
 

@@ -8,7 +8,6 @@ import pytest
 
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.job_manager_threads import Clock
 from flowsim.checkpoints.periodic_trigger import PeriodicTrigger
@@ -180,17 +179,6 @@ def test_settings_that_flink_refuses_are_refused(settings: dict[str, int], messa
     """Rule 12.56."""
     with pytest.raises(BadInput, match=message):
         CheckpointCoordinatorConfiguration(**settings)  # type: ignore[arg-type]
-
-
-def test_future_completes_once_and_forwards() -> None:
-    future: CompletableFuture[int] = CompletableFuture()
-    other: CompletableFuture[int] = CompletableFuture()
-    future.forward_to(other)
-    assert future.complete_exceptionally(ValueError("first"))
-    assert not future.complete(1)
-    assert other.is_done
-    assert isinstance(other.error, ValueError)
-    assert other.result is None
 
 
 def test_state_of_a_duplicate_acknowledgement_stays_that_of_an_unknown_attempt_is_deleted() -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost, SubtaskGateway
 from flowsim.errors import InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
 from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
 
@@ -26,13 +26,13 @@ class Task:
         self.name = name
         self.is_still_running = True
         self.received: list[str] = []
-        self.unconfirmed: list[CompletableFuture[None]] = []
+        self.unconfirmed: list[Completion[None]] = []
         self.failover: OperatorEventLost | None = None
 
-    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+    def send_event(self, event: OperatorEvent) -> Completion[None]:
         assert isinstance(event, AddSplit)
         self.received.append(event.split)
-        self.unconfirmed.append(CompletableFuture())
+        self.unconfirmed.append(Completion())
         return self.unconfirmed[-1]
 
     def trigger_task_failover(self, cause: OperatorEventLost) -> None:
@@ -45,7 +45,7 @@ class Enumerator:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.gateways: dict[int, SubtaskGateway] = {}
-        self.snapshots: dict[int, CompletableFuture[bytes | None]] = {}
+        self.snapshots: dict[int, Completion[bytes | None]] = {}
 
     def execution_attempt_ready(self, subtask: int, attempt: int, gateway: SubtaskGateway) -> None:
         self.gateways[subtask] = gateway
@@ -59,7 +59,7 @@ class Enumerator:
     def handle_event_from_operator(self, subtask: int, attempt: int, event: OperatorEvent) -> None:
         self.calls.append(f"event {subtask}#{attempt} {type(event).__name__}")
 
-    def checkpoint_coordinator(self, checkpoint_id: int, result: CompletableFuture[bytes | None]) -> None:
+    def checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
         self.snapshots[checkpoint_id] = result
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
@@ -87,8 +87,8 @@ class Source:
     def drain(self) -> None:
         self.executor.run_until(0)
 
-    def checkpoint(self, checkpoint_id: int) -> CompletableFuture[bytes | None]:
-        result: CompletableFuture[bytes | None] = CompletableFuture()
+    def checkpoint(self, checkpoint_id: int) -> Completion[bytes | None]:
+        result: Completion[bytes | None] = Completion()
         self.holder.checkpoint_coordinator(checkpoint_id, result)
         self.drain()
         return result

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.coordination.source_coordinator import SourceCoordinator
 from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
 from flowsim.errors import InvariantViolation
+from flowsim.network.completion import Completion
 from flowsim.operators.sources.source_events import (
     AddSplitEvent,
     NoMoreSplitsEvent,
@@ -71,13 +71,13 @@ class Reader:
         self.name = name
         self.received: list[str] = []
 
-    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+    def send_event(self, event: OperatorEvent) -> Completion[None]:
         match event:
             case AddSplitEvent(splits=splits):
                 self.received += splits
             case NoMoreSplitsEvent():
                 self.received.append("end")
-        confirmed: CompletableFuture[None] = CompletableFuture()
+        confirmed: Completion[None] = Completion()
         confirmed.complete(None)
         return confirmed
 
@@ -131,7 +131,7 @@ class Source:
         self.send(subtask, RequestSplitEvent())
 
     def checkpoint(self, checkpoint_id: int) -> bytes | None:
-        result: CompletableFuture[bytes | None] = CompletableFuture()
+        result: Completion[bytes | None] = Completion()
         self.holder.checkpoint_coordinator(checkpoint_id, result)
         self.executor.run_until(0)
         return result.result

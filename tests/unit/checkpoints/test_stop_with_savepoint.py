@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.stop_with_savepoint import StopWithSavepoint, StopWithSavepointStopping
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.errors import FlowsimError
+from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from tests.support.checkpoints.coordinated_job import CoordinatedJob
 
@@ -17,17 +17,17 @@ class StoppableJob(CoordinatedJob):
     def __init__(self, *, has_blocking_output: bool = False) -> None:
         super().__init__([1, 1], CheckpointCoordinatorConfiguration(checkpoint_interval_ms=100, min_pause_ms=30))
         self.has_blocking_output = has_blocking_output
-        self.tasks_end: CompletableFuture[bool] = CompletableFuture()
+        self.tasks_end: Completion[bool] = Completion()
         self.start()
         self.stopping = StopWithSavepoint(self.coordinator, self, self.executor)
 
-    def when_all_tasks_end(self) -> CompletableFuture[bool]:
+    def when_all_tasks_end(self) -> Completion[bool]:
         return self.tasks_end
 
     def handle_global_failure(self, cause: FlowsimError) -> None:
         self.events.append(f"global failure {type(cause).__name__}")
 
-    def stop(self, *, drain: bool) -> CompletableFuture[CompletedCheckpoint]:
+    def stop(self, *, drain: bool) -> Completion[CompletedCheckpoint]:
         result = self.stopping.stop(drain=drain)
         self.drain()
         return result

@@ -6,7 +6,6 @@ import pytest
 
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
-from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
@@ -86,7 +85,7 @@ def test_completion_of_the_last_barrier() -> None:
         handler.all_barriers_received(3)
     handler.process_event(SECOND, CheckpointBarrier(2, 100, ALIGNED))
     assert pending.is_done
-    assert pending.failure is None
+    assert pending.error is None
 
 
 def test_completion_fails_with_the_checkpoint_and_with_the_task() -> None:
@@ -94,11 +93,11 @@ def test_completion_fails_with_the_checkpoint_and_with_the_task() -> None:
     handler.process_event(FIRST, CheckpointBarrier(1, 100, ALIGNED))
     aborted = handler.all_barriers_received(1)
     handler.process_event(SECOND, CheckpointBarrier(2, 100, ALIGNED))
-    assert isinstance(aborted.failure, CheckpointException)
-    assert aborted.failure.reason is CheckpointFailureReason.CHECKPOINT_DECLINED_SUBSUMED
+    assert isinstance(aborted.error, CheckpointException)
+    assert aborted.error.reason is CheckpointFailureReason.CHECKPOINT_DECLINED_SUBSUMED
     closed = handler.all_barriers_received(2)
     handler.close()
-    assert isinstance(closed.failure, IllegalState)
+    assert isinstance(closed.error, IllegalState)
 
 
 def test_aligning_handler_refuses_unaligned_barriers_and_timeouts() -> None:
@@ -134,15 +133,3 @@ def test_input_that_refuses_to_store_aborts_the_checkpoint() -> None:
         ["abort", 2, "CHECKPOINT_SUBSUMED"],
     ]
     assert not fixture.handler.is_checkpoint_pending
-
-
-def test_completion_calls_back_once_and_newest_first() -> None:
-    completion, calls = Completion(), []
-    completion.when_done(lambda failure: calls.append(("first", failure)))
-    completion.when_done(lambda failure: calls.append(("second", failure)))
-    error = IllegalState("late")
-    completion.complete()
-    completion.fail(error)
-    completion.when_done(lambda failure: calls.append(("third", failure)))
-    assert calls == [("second", None), ("first", None), ("third", None)]
-    assert completion.failure is None

@@ -10,8 +10,8 @@ from flowsim.facts.kinds import BufferKind, BufferSide, Level
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import FREEING, MemorySegment
 from flowsim.network.buffers.buffer_builder import BufferBuilder
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
-from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import REFUSED
 from flowsim.recording.memory import MemoryRecorder
@@ -27,12 +27,14 @@ class Kept:
 
     def __init__(self) -> None:
         self.overtaken: list[tuple[int, int, list[bytes]]] = []
-        self.futures: list[ChannelStateFuture] = []
+        self.futures: list[Completion[Sequence[bytes]]] = []
 
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
         self.overtaken.append((checkpoint_id, subpartition, list(payloads)))
 
-    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+    def add_output_data_future(
+        self, checkpoint_id: int, subpartition: int, future: Completion[Sequence[bytes]]
+    ) -> None:
         self.futures.append(future)
 
 
@@ -107,7 +109,7 @@ def test_timeoutable_barrier_read_in_order_overtakes_nothing() -> None:
     subpartition.poll()
     assert not kept.futures[0].is_done
     subpartition.poll()
-    assert (kept.futures[0].payloads, subpartition.blocked) == ((), True)
+    assert (kept.futures[0].result, subpartition.blocked) == ((), True)
     subpartition.aligned_barrier_timeout(4)
     assert subpartition.queued_buffers == 0
 
@@ -126,7 +128,7 @@ def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
     subpartition.aligned_barrier_timeout(3)
     assert reported == []
     subpartition.aligned_barrier_timeout(4)
-    assert (reported, kept.futures[0].payloads) == ([1], [b"over", b"taken"])
+    assert (reported, kept.futures[0].result) == ([1], [b"over", b"taken"])
     polled = subpartition.poll()
     assert polled is not None
     assert (polled.buffer.event, polled.sequence_number) == (barrier(4, UNALIGNED), 1)
@@ -145,8 +147,8 @@ def test_channel_state_future_fails_when_barrier_is_aborted(ending: str) -> None
         subpartition.release()
     else:
         subpartition.add_event(barrier(5, TIMEOUTABLE))
-    assert kept.futures[0].failure is not None
-    assert kept.futures[0].payloads is None
+    assert kept.futures[0].error is not None
+    assert kept.futures[0].result is None
 
 
 def test_aligned_barrier_with_priority_is_refused() -> None:

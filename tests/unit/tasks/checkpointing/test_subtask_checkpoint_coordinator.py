@@ -67,18 +67,19 @@ def test_task_restored_as_finished_reports_no_state() -> None:
 
 
 def test_runnable_is_ready_when_channel_state_is_stored() -> None:
-    inputs, outputs = Completion(), Completion()
+    inputs: Completion[None] = Completion()
+    outputs: Completion[None] = Completion()
     runnable = Fixture().runnable(ChannelStateWriteResult(inputs, outputs))
-    inputs.complete()
+    inputs.complete(None)
     assert not runnable.is_ready
-    outputs.complete()
+    outputs.complete(None)
     assert runnable.is_ready
 
 
 def test_failed_channel_state_declines_with_its_reason() -> None:
     fixture = Fixture()
-    inputs = Completion()
-    inputs.fail(CheckpointException(CheckpointFailureReason.CHECKPOINT_SUBSUMED))
+    inputs: Completion[None] = Completion()
+    inputs.complete_exceptionally(CheckpointException(CheckpointFailureReason.CHECKPOINT_SUBSUMED))
     fixture.runnable(ChannelStateWriteResult(inputs, Completion.completed())).run()
     assert fixture.play.log == ["decline 7 CHECKPOINT_SUBSUMED", "finished"]
 

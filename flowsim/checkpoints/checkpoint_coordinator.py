@@ -19,7 +19,7 @@ from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
 from flowsim.checkpoints.checkpoint_trigger import CheckpointTrigger, trigger_failure_of
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.job_manager_threads import Clock, JobManagerExecutors
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
 from flowsim.checkpoints.periodic_trigger import PeriodicTrigger
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage
@@ -37,15 +37,14 @@ _REMEMBERED_EXPIRED_CHECKPOINTS: Final = 16
 class CheckpointCoordinator:
     """The checkpoints of one job. Flink: CheckpointCoordinator.
 
-    Every public method runs in a turn of the timer thread, or while no other turn runs. Invariants: one request is
+    Every public method runs in a turn of the main thread, or while no other turn runs. Invariants: one request is
     triggered at a time; a pending checkpoint is not disposed; ids increase.
     """
 
     def __init__(
         self,
         configuration: CheckpointCoordinatorConfiguration,
-        executors: JobManagerExecutors,
-        clock: Clock,
+        main_thread: MainThreadExecutor,
         random: Random,
         *,
         plan_calculator: CheckpointPlanCalculator,
@@ -58,8 +57,7 @@ class CheckpointCoordinator:
         stats_tracker: CheckpointStatsTracker | None = None,
     ) -> None:
         self._configuration = configuration
-        self._executors = executors
-        self._clock = clock
+        self._main_thread = main_thread
         self._plan_calculator = plan_calculator
         self._id_counter = id_counter
         self._store = store
@@ -69,13 +67,11 @@ class CheckpointCoordinator:
         self._operator_coordinators = operator_coordinators
         self._stats_tracker = stats_tracker or CheckpointStatsTracker()
         self._checkpoint_properties = CheckpointProperties.for_checkpoint(configuration.retention_policy)
-        self._periodic_trigger = PeriodicTrigger(
-            configuration, clock, executors.timer, random, self._trigger_periodic_checkpoint
-        )
+        self._periodic_trigger = PeriodicTrigger(configuration, main_thread, random, self._trigger_periodic_checkpoint)
         self._decider = CheckpointRequestDecider(
-            self, clock, configuration.max_concurrent_checkpoints, configuration.min_pause_ms
+            self, main_thread, configuration.max_concurrent_checkpoints, configuration.min_pause_ms
         )
-        self._notifications = CheckpointNotifications(executors.io, operator_coordinators)
+        self._notifications = CheckpointNotifications(main_thread, operator_coordinators)
         self._pending: dict[int, PendingCheckpoint] = {}
         self._recent_expired: deque[int] = deque(maxlen=_REMEMBERED_EXPIRED_CHECKPOINTS)
         self._is_triggering = False
@@ -162,7 +158,7 @@ class CheckpointCoordinator:
         self, properties: CheckpointProperties, target_location: str | None
     ) -> Completion[CompletedCheckpoint]:
         completion: Completion[CompletedCheckpoint] = Completion()
-        self._executors.timer.execute(
+        self._main_thread.execute(
             lambda: self._trigger(properties, target_location, is_periodic=False).forward_to(completion)
         )
         return completion
@@ -173,7 +169,7 @@ class CheckpointCoordinator:
     def _trigger(
         self, properties: CheckpointProperties, target_location: str | None, *, is_periodic: bool
     ) -> Completion[CompletedCheckpoint]:
-        request = CheckpointTriggerRequest(self._clock.absolute_time_ms(), properties, target_location, is_periodic)
+        request = CheckpointTriggerRequest(self._main_thread.now_ms, properties, target_location, is_periodic)
         chosen = self._decider.choose_request_to_execute(request, self._is_triggering, self._last_completion_ms)
         if chosen is not None:
             self._start_triggering(chosen)
@@ -187,9 +183,9 @@ class CheckpointCoordinator:
             return
         self._is_triggering = True
         trigger = CheckpointTrigger(
-            self, self._executors, self._plan_calculator, self._id_counter, self._storage, self._operator_coordinators
+            self, self._main_thread, self._plan_calculator, self._id_counter, self._storage, self._operator_coordinators
         )
-        trigger.start(request, self._clock.absolute_time_ms())
+        trigger.start(request, self._main_thread.now_ms)
 
     def _check_global_state(self, request: CheckpointTriggerRequest) -> None:
         if self._is_shutdown:
@@ -218,7 +214,7 @@ class CheckpointCoordinator:
         self._stats_tracker.report_pending_checkpoint(checkpoint)
         self._pending[checkpoint_id] = checkpoint
         checkpoint.set_canceller(
-            self._executors.timer.schedule(
+            self._main_thread.schedule(
                 lambda: self._abort_pending_checkpoint(
                     checkpoint, CheckpointException(CheckpointFailureReason.CHECKPOINT_EXPIRED)
                 ),
@@ -271,7 +267,7 @@ class CheckpointCoordinator:
 
     def _schedule_trigger_request(self) -> None:
         if not self._is_shutdown:
-            self._executors.timer.execute(self._execute_queued_request)
+            self._main_thread.execute(self._execute_queued_request)
 
     def _execute_queued_request(self) -> None:
         """Looks at the queue once (rule 12.42)."""
@@ -303,7 +299,7 @@ class CheckpointCoordinator:
     def _discard_subtask_state(self, message: AcknowledgeCheckpoint) -> None:
         state = message.subtask_state
         if state is not None:
-            self._executors.io.execute(lambda: self._storage.discard_subtask_state(message.checkpoint_id, state))
+            self._main_thread.execute(lambda: self._storage.discard_subtask_state(message.checkpoint_id, state))
 
     def receive_decline_message(self, message: DeclineCheckpoint) -> None:
         """Aborts the checkpoint that a task declines."""
@@ -328,7 +324,7 @@ class CheckpointCoordinator:
         finally:
             self._pending.pop(checkpoint.checkpoint_id, None)
             self._schedule_trigger_request()
-        self._last_completion_ms = self._clock.relative_time_ms()
+        self._last_completion_ms = self._main_thread.now_ms
         if not checkpoint.properties.is_savepoint or checkpoint.properties.is_synchronous:
             self._abort_pending_checkpoints(
                 lambda older: older.checkpoint_id < checkpoint.checkpoint_id and older.can_be_subsumed,
@@ -340,7 +336,7 @@ class CheckpointCoordinator:
 
     def _finalize(self, checkpoint: PendingCheckpoint) -> CompletedCheckpoint:
         try:
-            return checkpoint.finalize(self._clock.absolute_time_ms(), self._cleaner, self._schedule_trigger_request)
+            return checkpoint.finalize(self._main_thread.now_ms, self._cleaner, self._schedule_trigger_request)
         except (OSError, PartialFinishingNotSupportedByState) as error:
             if isinstance(error, PartialFinishingNotSupportedByState):
                 reason = CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_CLOSING

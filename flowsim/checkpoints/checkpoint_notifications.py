@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
-from flowsim.checkpoints.job_manager_threads import Executor
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint
 
 INVALID_CHECKPOINT_ID: Final = -1
@@ -16,12 +16,12 @@ INVALID_CHECKPOINT_ID: Final = -1
 class CheckpointNotifications:
     """Sends the notifications to the attempts that run now. Flink: CheckpointCoordinator.sendAcknowledgeMessages."""
 
-    __slots__ = ("_io_executor", "_operator_coordinators")
+    __slots__ = ("_main_thread", "_operator_coordinators")
 
     def __init__(
-        self, io_executor: Executor, operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext]
+        self, main_thread: MainThreadExecutor, operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext]
     ) -> None:
-        self._io_executor = io_executor
+        self._main_thread = main_thread
         self._operator_coordinators = operator_coordinators
 
     def send_completed(self, checkpoint: PendingCheckpoint, last_subsumed_id: int) -> None:
@@ -36,8 +36,8 @@ class CheckpointNotifications:
             coordinator.notify_checkpoint_complete(checkpoint.checkpoint_id)
 
     def send_aborted(self, checkpoint: PendingCheckpoint, latest_completed_id: int) -> None:
-        """Notifies the operator coordinators, and the tasks in a turn of the executor."""
-        self._io_executor.execute(lambda: _notify_tasks_of_abort(checkpoint, latest_completed_id))
+        """Notifies the operator coordinators, and the tasks in a turn of the main thread."""
+        self._main_thread.execute(lambda: _notify_tasks_of_abort(checkpoint, latest_completed_id))
         for coordinator in self._operator_coordinators:
             coordinator.notify_checkpoint_aborted(checkpoint.checkpoint_id)
 

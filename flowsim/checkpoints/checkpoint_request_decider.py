@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.job_manager_threads import Clock
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
@@ -61,18 +61,25 @@ class CheckpointRequestDecider:
     of their arrival.
     """
 
-    __slots__ = ("_clock", "_context", "_max_concurrent_checkpoints", "_max_queued_requests", "_min_pause_ms", "_queue")
+    __slots__ = (
+        "_context",
+        "_main_thread",
+        "_max_concurrent_checkpoints",
+        "_max_queued_requests",
+        "_min_pause_ms",
+        "_queue",
+    )
 
     def __init__(
         self,
         context: CheckpointRequestContext,
-        clock: Clock,
+        main_thread: MainThreadExecutor,
         max_concurrent_checkpoints: int,
         min_pause_ms: int,
         max_queued_requests: int = DEFAULT_MAX_QUEUED_REQUESTS,
     ) -> None:
         self._context = context
-        self._clock = clock
+        self._main_thread = main_thread
         self._max_concurrent_checkpoints = max_concurrent_checkpoints
         self._min_pause_ms = min_pause_ms
         self._max_queued_requests = max_queued_requests
@@ -106,7 +113,7 @@ class CheckpointRequestDecider:
             return None
         del self._queue[0]
         if first.is_periodic and not first.properties.is_forced:
-            now_ms = self._clock.relative_time_ms()
+            now_ms = self._main_thread.now_ms
             delay_ms = last_completion_ms - now_ms + self._min_pause_ms
             if delay_ms > 0:
                 first.fail(CheckpointFailureReason.MINIMUM_TIME_BETWEEN_CHECKPOINTS)

@@ -12,7 +12,7 @@ from typing import Final
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
-from flowsim.checkpoints.job_manager_threads import Clock
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetrics
@@ -92,12 +92,12 @@ class CheckpointStatistics(CheckpointStatsTracker):
     Flink: DefaultCheckpointStatsTracker, CheckpointStatsHistory.
     """
 
-    def __init__(self, clock: Clock, history_size: int = DEFAULT_HISTORY_SIZE) -> None:
+    def __init__(self, main_thread: MainThreadExecutor, history_size: int = DEFAULT_HISTORY_SIZE) -> None:
         self.counts: CheckpointStatsCounts = CheckpointStatsCounts()
         self.history: dict[int, CheckpointStats] = {}
         """By id, in the order of the triggers; the oldest ones leave when others begin."""
         self.latest_restored: CompletedCheckpoint | None = None
-        self._clock = clock
+        self._main_thread = main_thread
         self._history_size = history_size
 
     def report_pending_checkpoint(self, checkpoint: PendingCheckpoint) -> None:
@@ -108,7 +108,7 @@ class CheckpointStatistics(CheckpointStatsTracker):
             checkpoint.properties,
             len(plan.tasks_to_wait_for) + len(plan.finished_tasks),
         )
-        now_ms = self._clock.absolute_time_ms()
+        now_ms = self._main_thread.now_ms
         for task in plan.finished_tasks:
             attempt = task.attempt_id
             stats.subtasks.append(SubtaskCheckpointStats(attempt.vertex_id, attempt.subtask, now_ms, None))
@@ -139,7 +139,7 @@ class CheckpointStatistics(CheckpointStatsTracker):
         if stats is not None:
             stats.status = CheckpointStatsStatus.FAILED
             stats.failure = exception.reason
-            stats.failure_timestamp_ms = self._clock.absolute_time_ms()
+            stats.failure_timestamp_ms = self._main_thread.now_ms
 
     def report_restored_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
         self.counts.restored += 1
@@ -149,5 +149,5 @@ class CheckpointStatistics(CheckpointStatsTracker):
         stats = self.history.get(message.checkpoint_id)
         if stats is not None:
             attempt = message.attempt_id
-            now_ms = self._clock.absolute_time_ms()
+            now_ms = self._main_thread.now_ms
             stats.subtasks.append(SubtaskCheckpointStats(attempt.vertex_id, attempt.subtask, now_ms, message.metrics))

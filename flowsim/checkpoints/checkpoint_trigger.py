@@ -10,7 +10,7 @@ from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointTriggerRequest
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
-from flowsim.checkpoints.job_manager_threads import JobManagerExecutors
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage, CheckpointStorageLocation
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter
@@ -44,7 +44,7 @@ class TriggeringCoordinator(Protocol):
 
 
 class CheckpointTrigger:
-    """Triggers one checkpoint; every step is a turn of an executor of its own.
+    """Triggers one checkpoint; every step is a turn of its own.
 
     The steps: plan, id, pending checkpoint, storage location, snapshots of the operator coordinators, tasks. So the
     sources are triggered after all operator coordinators have delivered their states. Flink: CheckpointCoordinator.
@@ -53,8 +53,8 @@ class CheckpointTrigger:
     __slots__ = (
         "_completion",
         "_coordinator",
-        "_executors",
         "_id_counter",
+        "_main_thread",
         "_operator_coordinators",
         "_pending",
         "_plan_calculator",
@@ -64,14 +64,14 @@ class CheckpointTrigger:
     def __init__(
         self,
         coordinator: TriggeringCoordinator,
-        executors: JobManagerExecutors,
+        main_thread: MainThreadExecutor,
         plan_calculator: CheckpointPlanCalculator,
         id_counter: CheckpointIdCounter,
         storage: CheckpointStorage,
         operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext],
     ) -> None:
         self._coordinator = coordinator
-        self._executors = executors
+        self._main_thread = main_thread
         self._plan_calculator = plan_calculator
         self._id_counter = id_counter
         self._storage = storage
@@ -82,9 +82,9 @@ class CheckpointTrigger:
     def start(self, request: CheckpointTriggerRequest, timestamp_ms: int) -> None:
         """Starts the first step; ``timestamp_ms`` is the one of the barriers."""
         self._completion.when_complete(
-            lambda _, error: self._executors.timer.execute(partial(self._finish, request, error))
+            lambda _, error: self._main_thread.execute(partial(self._finish, request, error))
         )
-        self._executors.main.execute(partial(self._calculate_plan, request, timestamp_ms))
+        self._main_thread.execute(partial(self._calculate_plan, request, timestamp_ms))
 
     def _calculate_plan(self, request: CheckpointTriggerRequest, timestamp_ms: int) -> None:
         try:
@@ -92,11 +92,11 @@ class CheckpointTrigger:
         except CheckpointException as error:
             self._completion.complete_exceptionally(error)
         else:
-            self._executors.io.execute(partial(self._assign_id, request, timestamp_ms, plan))
+            self._main_thread.execute(partial(self._assign_id, request, timestamp_ms, plan))
 
     def _assign_id(self, request: CheckpointTriggerRequest, timestamp_ms: int, plan: CheckpointPlan) -> None:
         checkpoint_id = self._id_counter.get_and_increment()
-        self._executors.timer.execute(partial(self._create_pending, request, timestamp_ms, plan, checkpoint_id))
+        self._main_thread.execute(partial(self._create_pending, request, timestamp_ms, plan, checkpoint_id))
 
     def _create_pending(
         self, request: CheckpointTriggerRequest, timestamp_ms: int, plan: CheckpointPlan, checkpoint_id: int
@@ -108,7 +108,7 @@ class CheckpointTrigger:
         except CheckpointException as error:
             self._completion.complete_exceptionally(error)
         else:
-            self._executors.io.execute(partial(self._initialize_location, request, self._pending))
+            self._main_thread.execute(partial(self._initialize_location, request, self._pending))
 
     def _initialize_location(self, request: CheckpointTriggerRequest, pending: PendingCheckpoint) -> None:
         try:
@@ -121,7 +121,7 @@ class CheckpointTrigger:
         except OSError as error:
             self._completion.complete_exceptionally(error)
         else:
-            self._executors.timer.execute(partial(self._snapshot_coordinators, pending, location))
+            self._main_thread.execute(partial(self._snapshot_coordinators, pending, location))
 
     def _snapshot_coordinators(self, pending: PendingCheckpoint, location: CheckpointStorageLocation) -> None:
         if pending.is_disposed:
@@ -131,7 +131,7 @@ class CheckpointTrigger:
         states: dict[str, bytes | None] = {}
         acknowledge = partial(self._acknowledge_coordinators, pending, states)
         if not self._operator_coordinators:
-            self._executors.timer.execute(acknowledge)
+            self._main_thread.execute(acknowledge)
         for coordinator in self._operator_coordinators:
             result: Completion[bytes | None] = Completion()
             result.when_complete(partial(self._on_coordinator_state, coordinator.operator_id, states, acknowledge))
@@ -150,7 +150,7 @@ class CheckpointTrigger:
             return
         states[operator_id] = state
         if len(states) == len(self._operator_coordinators):
-            self._executors.timer.execute(acknowledge)
+            self._main_thread.execute(acknowledge)
 
     def _acknowledge_coordinators(self, pending: PendingCheckpoint, states: dict[str, bytes | None]) -> None:
         for coordinator in self._operator_coordinators:
@@ -160,7 +160,7 @@ class CheckpointTrigger:
                 self._completion.complete_exceptionally(pending.failure_cause or failure)
                 return
         # Flink calls its master hooks here, which flowsim does not have; the turn of the timer remains.
-        self._executors.timer.execute(lambda: self._on_coordinators_acknowledged(pending))
+        self._main_thread.execute(lambda: self._on_coordinators_acknowledged(pending))
 
     def _on_coordinators_acknowledged(self, pending: PendingCheckpoint) -> None:
         if not pending.is_disposed:

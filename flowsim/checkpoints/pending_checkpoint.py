@@ -9,13 +9,13 @@ from flowsim.checkpoints.checkpoint_plan import CheckpointPlan, PartialFinishing
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId, ExecutionVertex
-from flowsim.checkpoints.job_manager_threads import ScheduledFuture
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorageLocation
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.errors import InvariantViolation
 from flowsim.network.completion import Completion
+from flowsim.sim.scheduler import Timer
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 
@@ -81,7 +81,7 @@ class PendingCheckpoint:
             task.attempt_id: task.vertex for task in plan.tasks_to_wait_for
         }
         self._not_yet_acknowledged_coordinators = set(operator_coordinators)
-        self._canceller: ScheduledFuture | None = None
+        self._canceller: Timer | None = None
 
     @property
     def is_fully_acknowledged(self) -> bool:
@@ -93,7 +93,7 @@ class PendingCheckpoint:
         """True if a newer checkpoint makes this one useless; a user waits for a savepoint."""
         return not self.properties.is_savepoint
 
-    def set_canceller(self, canceller: ScheduledFuture) -> None:
+    def set_canceller(self, canceller: Timer) -> None:
         """Sets the timer that aborts the checkpoint after its timeout."""
         self._canceller = canceller
 

@@ -10,7 +10,8 @@ from flowsim.checkpoints.checkpoint_coordinator_configuration import (
     DISABLED_CHECKPOINT_INTERVAL,
     CheckpointCoordinatorConfiguration,
 )
-from flowsim.checkpoints.job_manager_threads import Clock, ScheduledExecutor, ScheduledFuture
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
+from flowsim.sim.scheduler import Timer
 
 _NEVER: Final = 2**63 - 1
 
@@ -23,31 +24,28 @@ class PeriodicTrigger:
 
     __slots__ = (
         "_backlog_operators",
-        "_clock",
         "_configuration",
         "_first_delay_ms",
         "_is_started",
+        "_main_thread",
         "_next_trigger_ms",
         "_scheduled",
-        "_timer",
         "_trigger",
     )
 
     def __init__(
         self,
         configuration: CheckpointCoordinatorConfiguration,
-        clock: Clock,
-        timer: ScheduledExecutor,
+        main_thread: MainThreadExecutor,
         random: Random,
         trigger: Callable[[], None],
     ) -> None:
         self._configuration = configuration
-        self._clock = clock
-        self._timer = timer
+        self._main_thread = main_thread
         self._trigger = trigger
         self._first_delay_ms = _first_delay_ms(configuration, random)
         self._is_started = False
-        self._scheduled: ScheduledFuture | None = None
+        self._scheduled: Timer | None = None
         self._next_trigger_ms = _NEVER
         self._backlog_operators: set[str] = set()
 
@@ -59,7 +57,7 @@ class PeriodicTrigger:
         """Schedules the first request: after a random delay, after a restart when the minimum pause is over."""
         self._is_started = True
         self._cancel()
-        self._schedule(self._clock.relative_time_ms(), self._first_delay_ms)
+        self._schedule(self._main_thread.now_ms, self._first_delay_ms)
         self._first_delay_ms = self._configuration.min_pause_ms
 
     def stop(self) -> None:
@@ -79,7 +77,7 @@ class PeriodicTrigger:
         else:
             self._backlog_operators.discard(operator_id)
         interval_ms = self._interval_ms
-        now_ms = self._clock.relative_time_ms()
+        now_ms = self._main_thread.now_ms
         if interval_ms != DISABLED_CHECKPOINT_INTERVAL and now_ms + interval_ms < self._next_trigger_ms:
             self.reschedule(now_ms, interval_ms)
 
@@ -91,7 +89,7 @@ class PeriodicTrigger:
 
     def _schedule(self, now_ms: int, delay_ms: int) -> None:
         self._next_trigger_ms = now_ms + delay_ms
-        self._scheduled = self._timer.schedule(self._on_timer, delay_ms)
+        self._scheduled = self._main_thread.schedule(self._on_timer, delay_ms)
 
     def _cancel(self) -> None:
         if self._scheduled is not None:
@@ -106,8 +104,8 @@ class PeriodicTrigger:
             self._next_trigger_ms = _NEVER
         else:
             self._next_trigger_ms += interval_ms
-            delay_ms = max(0, self._next_trigger_ms - self._clock.relative_time_ms())
-            self._scheduled = self._timer.schedule(self._on_timer, delay_ms)
+            delay_ms = max(0, self._next_trigger_ms - self._main_thread.now_ms)
+            self._scheduled = self._main_thread.schedule(self._on_timer, delay_ms)
         self._trigger()
 
 

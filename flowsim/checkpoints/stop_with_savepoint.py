@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
-from flowsim.checkpoints.job_manager_threads import Executor
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.errors import FlowsimError, InvariantViolation
 from flowsim.network.completion import Completion
@@ -46,12 +46,12 @@ class StopWithSavepoint:
     Flink: StopWithSavepointTerminationManager, StopWithSavepointTerminationHandlerImpl.
     """
 
-    __slots__ = ("_coordinator", "_job", "_main_executor", "_result")
+    __slots__ = ("_coordinator", "_job", "_main_thread", "_result")
 
-    def __init__(self, coordinator: CheckpointCoordinator, job: StoppedJob, main_executor: Executor) -> None:
+    def __init__(self, coordinator: CheckpointCoordinator, job: StoppedJob, main_thread: MainThreadExecutor) -> None:
         self._coordinator = coordinator
         self._job = job
-        self._main_executor = main_executor
+        self._main_thread = main_thread
         self._result: Completion[CompletedCheckpoint] = Completion()
 
     def stop(self, *, drain: bool, target_location: str | None = None) -> Completion[CompletedCheckpoint]:
@@ -67,9 +67,7 @@ class StopWithSavepoint:
         tasks_end = self._job.when_all_tasks_end()
         savepoint = self._coordinator.trigger_synchronous_savepoint(drain, target_location)
         savepoint.when_complete(
-            lambda completed, error: self._main_executor.execute(
-                lambda: self._on_savepoint(tasks_end, completed, error)
-            )
+            lambda completed, error: self._main_thread.execute(lambda: self._on_savepoint(tasks_end, completed, error))
         )
         return self._result
 
@@ -83,7 +81,7 @@ class StopWithSavepoint:
         elif savepoint is not None:
             completed = savepoint
             tasks_end.when_complete(
-                lambda all_finished, _: self._main_executor.execute(
+                lambda all_finished, _: self._main_thread.execute(
                     lambda: self._on_tasks_ended(completed, all_finished=all_finished is True)
                 )
             )

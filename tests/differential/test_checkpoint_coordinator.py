@@ -129,7 +129,7 @@ class Played:
         retained = ",".join(str(checkpoint.checkpoint_id) for checkpoint in job.store.all_checkpoints)
         counts = job.statistics.counts
         state = (
-            f"{job.clock.now_ms - START_MS} pending {sorted(job.coordinator.pending_checkpoints)} "
+            f"{job.executor.now_ms - START_MS} pending {sorted(job.coordinator.pending_checkpoints)} "
             f"retained [{retained}] queued {job.coordinator.queued_request_count} in progress {counts.in_progress} "
             f"completed {counts.completed} failed {counts.failed}"
         )

@@ -8,7 +8,7 @@ from random import Random
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
-from tests.support.checkpoints.virtual_time import JobManagerClock
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 from tests.support.flink.machine import Answers, Differential
 
 CHECKPOINT = CheckpointProperties.for_checkpoint(CheckpointRetentionPolicy.RETAIN_ON_FAILURE)
@@ -53,8 +53,8 @@ class Played:
         self.cleaning_checkpoint_count = 0
         self.events: list[str] = []
         self.requests: list[CheckpointTriggerRequest] = []
-        self.clock = JobManagerClock()
-        self.decider = CheckpointRequestDecider(self, self.clock, concurrent, pause_ms, max_queued)
+        self.executor = VirtualTimeExecutor()
+        self.decider = CheckpointRequestDecider(self, self.executor, concurrent, pause_ms, max_queued)
 
     def reschedule_trigger(self, now_ms: int, delay_ms: int) -> None:
         self.events.append(f"reschedule {now_ms} {delay_ms}")
@@ -67,7 +67,7 @@ class Played:
         name, *words = command.split()
         is_triggering, step, last, self.pending_checkpoint_count, self.cleaning_checkpoint_count = map(int, words[:5])
         self.events.clear()
-        self.clock.now_ms += step
+        self.executor.now_ms += step
         chosen = None
         match name:
             case "request":

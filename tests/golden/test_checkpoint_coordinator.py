@@ -53,7 +53,7 @@ def observed(job: CoordinatedJob) -> dict[str, Any]:
         checkpoint.validate()
     return {
         "events": events,
-        "now": job.clock.now_ms - START_MS,
+        "now": job.executor.now_ms - START_MS,
         "pending": sorted(job.coordinator.pending_checkpoints),
         "retained": [checkpoint.checkpoint_id for checkpoint in job.store.all_checkpoints],
         "queued": job.coordinator.queued_request_count,

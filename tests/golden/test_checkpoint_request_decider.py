@@ -7,7 +7,7 @@ from typing import Any
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
-from tests.support.checkpoints.virtual_time import JobManagerClock
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 from tests.support.flink.golden import cases
 
 CHECKPOINT = CheckpointProperties.for_checkpoint(CheckpointRetentionPolicy.NEVER_RETAIN_AFTER_TERMINATION)
@@ -34,16 +34,16 @@ class Surroundings:
 class Play:
     def __init__(self, case: dict[str, Any]) -> None:
         self.context = Surroundings()
-        self.clock = JobManagerClock()
+        self.executor = VirtualTimeExecutor()
         self.decider = CheckpointRequestDecider(
-            self.context, self.clock, case["max_concurrent"], case["min_pause"], case["max_queued"]
+            self.context, self.executor, case["max_concurrent"], case["min_pause"], case["max_queued"]
         )
         self.requests: list[CheckpointTriggerRequest] = []
 
     def play(self, command: list[Any]) -> dict[str, Any]:
         surroundings = command[-1]
         self.context.events.clear()
-        self.clock.now_ms = surroundings["now"]
+        self.executor.now_ms = surroundings["now"]
         self.context.pending_checkpoint_count = surroundings["pending"]
         self.context.cleaning_checkpoint_count = surroundings["cleaning"]
         state = (surroundings["triggering"], surroundings["last_completion"])

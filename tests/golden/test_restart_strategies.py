@@ -6,7 +6,7 @@ from random import Random
 
 from flowsim.checkpoints.failover.restart_backoff_time_strategy import ExponentialDelayRestartBackoffTimeStrategy
 from tests.support.checkpoints.component_plays import RestartStrategyPlay
-from tests.support.checkpoints.virtual_time import JobManagerClock
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 from tests.support.flink.golden import cases
 
 
@@ -23,12 +23,12 @@ def test_every_decision_equals_flinks() -> None:
 
 def test_delay_falls_back_to_the_initial_one_when_the_jitter_overflows() -> None:
     """Rule 12.128: after about 93 failures in a row every second delay is short."""
-    clock = JobManagerClock(10_000_000)
-    strategy = ExponentialDelayRestartBackoffTimeStrategy(clock, Random(1))
+    executor = VirtualTimeExecutor(10_000_000)
+    strategy = ExponentialDelayRestartBackoffTimeStrategy(executor, Random(1))
     delays = []
     for _ in range(130):
         strategy.notify_failure()
         delays.append(strategy.backoff_time_ms())
-        clock.now_ms += delays[-1] + 1
+        executor.now_ms += delays[-1] + 1
     assert set(delays[20:90]) == {60_000}
     assert set(delays[100:]) == {1_000, 60_000}

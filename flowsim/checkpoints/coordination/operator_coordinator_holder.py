@@ -12,7 +12,7 @@ from flowsim.checkpoints.coordination.subtask_gateway import (
     SubtaskAccess,
     SubtaskGateway,
 )
-from flowsim.checkpoints.job_manager_threads import Executor
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.errors import FlowsimError, InvariantViolation
 from flowsim.network.completion import Completion
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
@@ -29,14 +29,14 @@ class OperatorCoordinatorHolder:
         "_coordinator",
         "_gateways",
         "_latest_checkpoint_id",
-        "_main_executor",
+        "_main_thread",
         "_unconfirmed_events",
     )
 
-    def __init__(self, operator_id: str, coordinator: OperatorCoordinator, main_executor: Executor) -> None:
+    def __init__(self, operator_id: str, coordinator: OperatorCoordinator, main_thread: MainThreadExecutor) -> None:
         self.operator_id = operator_id
         self._coordinator = coordinator
-        self._main_executor = main_executor
+        self._main_thread = main_thread
         self._gateways: dict[int, SubtaskGateway] = {}
         self._latest_checkpoint_id = NO_CHECKPOINT_YET
         self._unconfirmed_events = IncompleteFuturesTracker()
@@ -68,12 +68,12 @@ class OperatorCoordinatorHolder:
             self._coordinator.handle_event_from_operator(subtask, attempt, event)
 
     def checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
-        self._main_executor.execute(lambda: self._checkpoint_coordinator(checkpoint_id, result))
+        self._main_thread.execute(lambda: self._checkpoint_coordinator(checkpoint_id, result))
 
     def _checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None:
         snapshot: Completion[bytes | None] = Completion()
         snapshot.when_complete(
-            lambda state, error: self._main_executor.execute(
+            lambda state, error: self._main_thread.execute(
                 lambda: self._on_snapshot(checkpoint_id, result, state, error)
             )
         )
@@ -114,17 +114,17 @@ class OperatorCoordinatorHolder:
             event.when_complete(lambda _, error: _on_event_confirmed(unconfirmed, result, state, error))
 
     def abort_current_triggering(self) -> None:
-        self._main_executor.execute(
+        self._main_thread.execute(
             lambda: self._for_all_gateways(SubtaskGateway.open_gateway_and_unmark_last_checkpoint_if_any)
         )
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        self._main_executor.execute(
+        self._main_thread.execute(
             lambda: self._on_end_of_checkpoint(checkpoint_id, self._coordinator.notify_checkpoint_complete)
         )
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        self._main_executor.execute(
+        self._main_thread.execute(
             lambda: self._on_end_of_checkpoint(checkpoint_id, self._coordinator.notify_checkpoint_aborted)
         )
 

@@ -10,7 +10,7 @@ from collections import deque
 from random import Random
 from typing import Final, Protocol
 
-from flowsim.checkpoints.job_manager_threads import Clock
+from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.errors import InvariantViolation
 from flowsim.values.java_long import wrapped
 
@@ -80,21 +80,21 @@ class FailureRateRestartBackoffTimeStrategy:
     Flink: FailureRateRestartBackoffTimeStrategy.
     """
 
-    __slots__ = ("_clock", "_failure_times_ms", "_interval_ms", "_delay_ms")
+    __slots__ = ("_main_thread", "_failure_times_ms", "_interval_ms", "_delay_ms")
 
-    def __init__(self, clock: Clock, max_failures: int, interval_ms: int, delay_ms: int) -> None:
-        self._clock = clock
+    def __init__(self, main_thread: MainThreadExecutor, max_failures: int, interval_ms: int, delay_ms: int) -> None:
+        self._main_thread = main_thread
         self._interval_ms = interval_ms
         self._delay_ms = delay_ms
         self._failure_times_ms: deque[int] = deque(maxlen=max_failures + 1)
 
     def notify_failure(self) -> bool:
-        self._failure_times_ms.append(self._clock.absolute_time_ms())
+        self._failure_times_ms.append(self._main_thread.now_ms)
         return True
 
     def can_restart(self) -> bool:
         times = self._failure_times_ms
-        return len(times) != times.maxlen or self._clock.absolute_time_ms() - times[0] > self._interval_ms
+        return len(times) != times.maxlen or self._main_thread.now_ms - times[0] > self._interval_ms
 
     def backoff_time_ms(self) -> int:
         return self._delay_ms
@@ -107,7 +107,7 @@ class ExponentialDelayRestartBackoffTimeStrategy:
     """
 
     __slots__ = (
-        "_clock",
+        "_main_thread",
         "_random",
         "_initial_backoff_ms",
         "_max_backoff_ms",
@@ -121,7 +121,7 @@ class ExponentialDelayRestartBackoffTimeStrategy:
 
     def __init__(
         self,
-        clock: Clock,
+        main_thread: MainThreadExecutor,
         random: Random,
         *,
         initial_backoff_ms: int = 1_000,
@@ -131,7 +131,7 @@ class ExponentialDelayRestartBackoffTimeStrategy:
         jitter_factor: float = 0.1,
         attempts_before_reset: int = 2**31 - 1,
     ) -> None:
-        self._clock = clock
+        self._main_thread = main_thread
         self._random = random
         self._initial_backoff_ms = initial_backoff_ms
         self._max_backoff_ms = max_backoff_ms
@@ -143,7 +143,7 @@ class ExponentialDelayRestartBackoffTimeStrategy:
         self._next_restart_ms = _NO_RESTART_YET
 
     def notify_failure(self) -> bool:
-        now_ms = self._clock.absolute_time_ms()
+        now_ms = self._main_thread.now_ms
         if now_ms <= self._next_restart_ms:
             return False
         if now_ms - self._next_restart_ms >= self._reset_backoff_threshold_ms:
@@ -158,7 +158,7 @@ class ExponentialDelayRestartBackoffTimeStrategy:
     def backoff_time_ms(self) -> int:
         if self._next_restart_ms == _NO_RESTART_YET:
             raise InvariantViolation("the delay of a restart depends on the failure: call notify_failure first")
-        return max(0, self._next_restart_ms - self._clock.absolute_time_ms())
+        return max(0, self._next_restart_ms - self._main_thread.now_ms)
 
     def _next_backoff_ms(self) -> int:
         """Returns the delay of the next attempt, in Java's arithmetic: the sum with the jitter can overflow."""

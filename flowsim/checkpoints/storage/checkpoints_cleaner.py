@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
 from typing import Protocol
 
-from flowsim.checkpoints.job_manager_threads import Executor
+from flowsim.checkpoints.main_thread_executor import Action, MainThreadExecutor
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 
 
@@ -18,13 +18,17 @@ class Discardable(Protocol):
 
 
 class CheckpointsCleaner:
-    """Flink: CheckpointsCleaner."""
+    """Runs each deletion in a turn of the main thread, and those that wait at its end before it ends.
 
-    __slots__ = ("_executor", "_subsumed_checkpoints", "_to_clean")
+    Flink: CheckpointsCleaner.
+    """
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    __slots__ = ("_main_thread", "_subsumed_checkpoints", "_to_clean", "_waiting")
+
+    def __init__(self, main_thread: MainThreadExecutor) -> None:
+        self._main_thread = main_thread
         self._to_clean = 0
+        self._waiting: deque[Action] = deque()
         self._subsumed_checkpoints: list[CompletedCheckpoint] = []
         """Subsumed checkpoints whose files a retained one may still use."""
 
@@ -33,17 +37,25 @@ class CheckpointsCleaner:
         """The number of snapshots that are being deleted."""
         return self._to_clean
 
-    def clean_checkpoint(
-        self, checkpoint: Discardable, should_discard: bool, post_clean_action: Callable[[], None]
-    ) -> None:
-        """Runs ``post_clean_action`` on the executor, after the deletion if the snapshot is to be deleted."""
-        if not should_discard:
-            self._executor.execute(post_clean_action)
-            return
-        self._to_clean += 1
-        self._executor.execute(lambda: self._discard(checkpoint, post_clean_action))
+    def clean_checkpoint(self, checkpoint: Discardable, should_discard: bool, post_clean_action: Action) -> None:
+        """Runs ``post_clean_action``, after the deletion if the snapshot is to be deleted."""
+        if should_discard:
+            self._to_clean += 1
+            self._waiting.append(lambda: self._discard(checkpoint, post_clean_action))
+        else:
+            self._waiting.append(post_clean_action)
+        self._main_thread.execute(self._run_next)
 
-    def _discard(self, checkpoint: Discardable, post_clean_action: Callable[[], None]) -> None:
+    def close(self) -> None:
+        """Runs what has not run: the main thread ends."""
+        while self._waiting:
+            self._run_next()
+
+    def _run_next(self) -> None:
+        if self._waiting:
+            self._waiting.popleft()()
+
+    def _discard(self, checkpoint: Discardable, post_clean_action: Action) -> None:
         checkpoint.discard()
         self._to_clean -= 1
         post_clean_action()
@@ -52,7 +64,7 @@ class CheckpointsCleaner:
         """Remembers a checkpoint for ``clean_subsumed_checkpoints``."""
         self._subsumed_checkpoints.append(checkpoint)
 
-    def clean_subsumed_checkpoints(self, up_to: int | None, post_clean_action: Callable[[], None]) -> None:
+    def clean_subsumed_checkpoints(self, up_to: int | None, post_clean_action: Action) -> None:
         """Deletes the subsumed checkpoints with an id below ``up_to``; None: all."""
         below = [c for c in self._subsumed_checkpoints if up_to is None or c.checkpoint_id < up_to]
         self._subsumed_checkpoints = [c for c in self._subsumed_checkpoints if c not in below]

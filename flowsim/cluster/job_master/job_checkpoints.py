@@ -5,7 +5,6 @@ Flink: the parts of SchedulerBase and DefaultExecutionGraph for checkpoints.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -25,7 +24,6 @@ from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.checkpoints.checkpoint_restore import CheckpointRestore, RecoveryClaimMode
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
-from flowsim.checkpoints.job_manager_threads import Action
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorage
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
@@ -61,30 +59,6 @@ class StateStorage(CheckpointStorage, CheckpointStreams, Protocol):
     """Where the checkpoints of a job are."""
 
 
-class Deletions:
-    """Runs the deletions of snapshots in turns of the job manager, and those that wait at its end before it ends."""
-
-    __slots__ = ("_actor", "_waiting")
-
-    def __init__(self, actor: JobManagerActor) -> None:
-        self._actor = actor
-        self._waiting: deque[Action] = deque()
-
-    def execute(self, action: Action) -> None:
-        """Runs the action in a turn of its own, or when this object is closed."""
-        self._waiting.append(action)
-        self._actor.execute(self._run_next)
-
-    def close(self) -> None:
-        """Runs the actions that have not run."""
-        while self._waiting:
-            self._run_next()
-
-    def _run_next(self) -> None:
-        if self._waiting:
-            self._waiting.popleft()()
-
-
 class JobCheckpoints:
     """The checkpoints of one job. Its methods run in turns of the job manager's actor, or before the job starts."""
 
@@ -109,8 +83,7 @@ class JobCheckpoints:
         self._restores: dict[int, TaskRestore] = {}
         self._restores_channel_state = False
         configuration = _configuration(settings)
-        self._deletions = Deletions(actor)
-        cleaner = CheckpointsCleaner(self._deletions)
+        cleaner = self._cleaner = CheckpointsCleaner(actor)
         self.store = CompletedCheckpointStore(settings.retained, cleaner)
         id_counter = CheckpointIdCounter()
         self.statistics = (
@@ -120,7 +93,6 @@ class JobCheckpoints:
         )
         self.coordinator = coordinator(
             configuration,
-            actor.executors,
             actor,
             random,
             plan_calculator=CheckpointPlanCalculator(executions, executions.vertices, settings.after_tasks_finish),
@@ -270,7 +242,7 @@ class JobCheckpoints:
         """Aborts everything, and deletes the checkpoints that are not retained after this end (rule 12.63)."""
         self.coordinator.shutdown()
         self.store.shutdown(end)
-        self._deletions.close()
+        self._cleaner.close()
 
 
 def _configuration(settings: CheckpointSettings) -> CheckpointCoordinatorConfiguration:

@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from flowsim.checkpoints.job_manager_threads import Action, JobManagerExecutors
+from flowsim.checkpoints.main_thread_executor import Action
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.tasks.actor import Actor
 from flowsim.units import NS_PER_MS
 
 
 class JobManagerActor:
-    """Runs each action in a turn of its own, in the order of the calls. It is all executors of a job manager.
+    """The main thread of a job manager: runs each action in a turn of its own, in the order of the calls.
 
     ``must_progress``: True while tasks wait for a checkpoint; only then do timers keep the run alive.
     """
 
     def __init__(self, actor_id: int, scheduler: Scheduler, must_progress: Callable[[], bool]) -> None:
         self.actor = Actor(actor_id, "job manager", scheduler, self._run)
-        self.executors = JobManagerExecutors(main=self, io=self, timer=self)
         self._scheduler = scheduler
         self._must_progress = must_progress
         self._actions: deque[Action] = deque()
@@ -50,12 +49,9 @@ class JobManagerActor:
         """The time of the job in ns."""
         return self._scheduler.now_ns
 
-    def absolute_time_ms(self) -> int:
-        """Returns the time of the job in ms."""
-        return self._scheduler.now_ns // NS_PER_MS
-
-    def relative_time_ms(self) -> int:
-        """Returns the time of the job in ms."""
+    @property
+    def now_ms(self) -> int:
+        """The time of the job in ms."""
         return self._scheduler.now_ns // NS_PER_MS
 
     def close(self) -> None:

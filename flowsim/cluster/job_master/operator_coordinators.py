@@ -11,7 +11,8 @@ from functools import partial
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.coordination.source_coordinator import BacklogListener, SourceCoordinator
 from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
-from flowsim.checkpoints.job_manager_threads import Action, Executor
+from flowsim.checkpoints.main_thread_executor import Action
+from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.errors import FlowsimError
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
@@ -74,18 +75,20 @@ class CoordinatorEvents:
             if self.is_open:
                 self._coordinators.handle_event(operator_id, self._subtask.index, self._attempt, event)
 
-        self._coordinators.main.execute(handle)
+        self._coordinators.actor.execute(handle)
 
 
 class OperatorCoordinators:
     """The coordinators of all sources whose splits are assigned while the job runs.
 
-    Events of tasks are handled in turns of ``main``. ``on_failure`` gets the error of a coordinator. Flink:
+    Events of tasks are handled in turns of the job manager's actor. ``on_failure`` gets the error of a coordinator. Flink:
     DefaultOperatorCoordinatorHandler.
     """
 
-    def __init__(self, execution: ExecutionGraph, main: Executor, on_failure: Callable[[Exception], None]) -> None:
-        self.main = main
+    def __init__(
+        self, execution: ExecutionGraph, actor: JobManagerActor, on_failure: Callable[[Exception], None]
+    ) -> None:
+        self.actor = actor
         self.holders: dict[str, OperatorCoordinatorHolder] = {}
         """By operator id."""
         self.backlog_listener: BacklogListener | None = None
@@ -104,7 +107,7 @@ class OperatorCoordinators:
                         node.operator_id, node.enumerator_factory, vertex.parallelism, self
                     )
                     self._coordinators.append(coordinator)
-                    self.holders[node.operator_id] = OperatorCoordinatorHolder(node.operator_id, coordinator, main)
+                    self.holders[node.operator_id] = OperatorCoordinatorHolder(node.operator_id, coordinator, actor)
                     self._operators_of.setdefault(vertex.id, []).append(node.operator_id)
 
     @property

@@ -6,10 +6,10 @@ from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.job_manager_threads import Clock
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.cluster.job_master.executions import JobExecutions
+from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.stored_channels import StoredChannels
 from flowsim.facts.job_trace import JobTrace
 from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, SnapshotKind, StoredAction
@@ -25,13 +25,13 @@ class RecordedStatistics(CheckpointStatistics):
 
     def __init__(
         self,
-        clock: Clock,
+        actor: JobManagerActor,
         trace: JobTrace,
         executions: JobExecutions,
         streams: CheckpointStreams,
         settings: CheckpointSettings,
     ) -> None:
-        super().__init__(clock)
+        super().__init__(actor)
         self._trace = trace
         self._settings = settings
         self._streams = streams

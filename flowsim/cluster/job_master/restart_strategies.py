@@ -12,7 +12,7 @@ from flowsim.checkpoints.failover.restart_backoff_time_strategy import (
     NoRestartBackoffTimeStrategy,
     RestartBackoffTimeStrategy,
 )
-from flowsim.checkpoints.job_manager_threads import Clock
+from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.graph.checkpoint_settings import (
     ExponentialDelayRestart,
     FailureRateRestart,
@@ -22,7 +22,9 @@ from flowsim.graph.checkpoint_settings import (
 from flowsim.graph.stream_graph import JobSettings
 
 
-def create_restart_strategy(settings: JobSettings, clock: Clock, random: Random) -> RestartBackoffTimeStrategy:
+def create_restart_strategy(
+    settings: JobSettings, actor: JobManagerActor, random: Random
+) -> RestartBackoffTimeStrategy:
     """Returns the strategy of the job; without one: exponential delay if checkpointing is enabled, otherwise no restart."""
     chosen = settings.restart_strategy
     if chosen is None:
@@ -35,11 +37,11 @@ def create_restart_strategy(settings: JobSettings, clock: Clock, random: Random)
             return FixedDelayRestartBackoffTimeStrategy(attempts, delay_ms)
         case FailureRateRestart():
             return FailureRateRestartBackoffTimeStrategy(
-                clock, chosen.max_failures_per_interval, chosen.failure_rate_interval_ms, chosen.delay_ms
+                actor, chosen.max_failures_per_interval, chosen.failure_rate_interval_ms, chosen.delay_ms
             )
         case ExponentialDelayRestart():
             return ExponentialDelayRestartBackoffTimeStrategy(
-                clock,
+                actor,
                 random,
                 initial_backoff_ms=chosen.initial_backoff_ms,
                 max_backoff_ms=chosen.max_backoff_ms,

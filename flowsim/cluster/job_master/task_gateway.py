@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
-from flowsim.checkpoints.job_manager_threads import Executor
 from flowsim.cluster.job_master.executions import TaskExecution
+from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
@@ -35,28 +35,28 @@ class TaskReports(Protocol):
 class TaskGateway:
     """Passes the reports of one attempt to the job, each in a turn of its own. Flink: JobMasterGateway."""
 
-    __slots__ = ("_execution", "_reports", "_executor")
+    __slots__ = ("_execution", "_reports", "_actor")
 
-    def __init__(self, execution: TaskExecution, reports: TaskReports, executor: Executor) -> None:
+    def __init__(self, execution: TaskExecution, reports: TaskReports, actor: JobManagerActor) -> None:
         self._execution = execution
         self._reports = reports
-        self._executor = executor
+        self._actor = actor
 
     def report_task_state_snapshots(
         self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
     ) -> None:
         """Acknowledges a checkpoint."""
         message = AcknowledgeCheckpoint(self._execution.attempt_id, meta_data.checkpoint_id, snapshot, metrics)
-        self._executor.execute(lambda: self._reports.acknowledge_checkpoint(message))
+        self._actor.execute(lambda: self._reports.acknowledge_checkpoint(message))
 
     def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
         """Reports the measurements of a checkpoint that the task aborted."""
         message = AcknowledgeCheckpoint(self._execution.attempt_id, meta_data.checkpoint_id, None, metrics)
-        self._executor.execute(lambda: self._reports.on_incomplete_checkpoint(message))
+        self._actor.execute(lambda: self._reports.on_incomplete_checkpoint(message))
 
     def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
         message = DeclineCheckpoint(self._execution.attempt_id, checkpoint_id, cause)
-        self._executor.execute(lambda: self._reports.decline_checkpoint(message))
+        self._actor.execute(lambda: self._reports.decline_checkpoint(message))
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Does nothing: there is no local state."""
@@ -65,10 +65,10 @@ class TaskGateway:
         """Does nothing: there is no local state."""
 
     def notify_end_of_data(self) -> None:
-        self._executor.execute(lambda: self._reports.on_end_of_data(self._execution))
+        self._actor.execute(lambda: self._reports.on_end_of_data(self._execution))
 
     def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
-        self._executor.execute(lambda: self._reports.on_synchronous_part(self._execution, checkpoint_id))
+        self._actor.execute(lambda: self._reports.on_synchronous_part(self._execution, checkpoint_id))
 
     def update_task_execution_state(self, state: TaskState) -> None:
         """Reports a new state of the attempt. Flink: JobMasterGateway.updateTaskExecutionState."""
@@ -77,4 +77,4 @@ class TaskGateway:
             self._execution.state = state
             self._reports.on_state_update(self._execution)
 
-        self._executor.execute(update)
+        self._actor.execute(update)

@@ -5,7 +5,6 @@ Each is created with the description of a case, plays one command at a time, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
@@ -28,7 +27,7 @@ from flowsim.errors import FlowsimError, InvariantViolation
 from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.operator_event import OperatorEvent
-from tests.support.checkpoints.virtual_time import JobManagerClock
+from tests.support.checkpoints.virtual_time import DirectExecutor, VirtualTimeExecutor
 
 Command = list[Any]
 CAUSES = {TolerableCheckpointFailuresExceeded: "FlinkRuntimeException", CheckpointException: "CheckpointException"}
@@ -74,11 +73,6 @@ class FailureManagerPlay:
             case _:
                 raise AssertionError(f"unknown command {command}")
         return list(self.seen)
-
-
-class DirectExecutor:
-    def execute(self, action: Callable[[], None]) -> None:
-        action()
 
 
 class Location:
@@ -220,8 +214,8 @@ class RestartStrategyPlay:
     """The restart strategies, with jitter 0 (rules 12.125-12.128)."""
 
     def __init__(self, case: dict[str, Any]) -> None:
-        self.clock = JobManagerClock(case["start"])
-        self.strategy = strategy_of(case, self.clock)
+        self.executor = VirtualTimeExecutor(case["start"])
+        self.strategy = strategy_of(case, self.executor)
 
     def play(self, command: Command) -> dict[str, Any]:
         strategy = self.strategy
@@ -232,26 +226,26 @@ class RestartStrategyPlay:
                 except InvariantViolation:
                     return {"err": ["IllegalStateException", "Please call notifyFailure first."]}
             case ["query", now]:
-                self.clock.now_ms = now
+                self.executor.now_ms = now
                 return {"can_restart": strategy.can_restart()}
             case ["failure", now]:
-                self.clock.now_ms = now
+                self.executor.now_ms = now
                 is_new = strategy.notify_failure()
                 restart = strategy.can_restart()
                 return {"new_attempt": is_new, "can_restart": restart, "delay": strategy.backoff_time_ms()}
         raise AssertionError(f"unknown command {command}")
 
 
-def strategy_of(case: dict[str, Any], clock: JobManagerClock) -> RestartBackoffTimeStrategy:
+def strategy_of(case: dict[str, Any], executor: VirtualTimeExecutor) -> RestartBackoffTimeStrategy:
     p = case["params"]
     match case["kind"]:
         case "fixed_delay":
             return FixedDelayRestartBackoffTimeStrategy(p["attempts"], p["delay"])
         case "failure_rate":
-            return FailureRateRestartBackoffTimeStrategy(clock, p["max_failures"], p["interval"], p["delay"])
+            return FailureRateRestartBackoffTimeStrategy(executor, p["max_failures"], p["interval"], p["delay"])
         case "exponential_delay":
             return ExponentialDelayRestartBackoffTimeStrategy(
-                clock,
+                executor,
                 Random(0),
                 initial_backoff_ms=p["initial"],
                 max_backoff_ms=p["max"],

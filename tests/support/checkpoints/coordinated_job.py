@@ -15,7 +15,6 @@ from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalcula
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.job_manager_threads import JobManagerExecutors
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
@@ -24,7 +23,7 @@ from flowsim.errors import FlowsimError
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
-from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 
 START_MS = 1_000_000
 
@@ -94,21 +93,19 @@ class CoordinatedJob:
         operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext] = (),
     ) -> None:
         self.events: list[str] = []
-        self.clock = JobManagerClock(START_MS)
-        self.executor = VirtualTimeExecutor(self.clock)
+        self.executor = VirtualTimeExecutor(START_MS)
         self.storage = MemoryStorage()
         self.has_finished_tasks = False
         self._requests = 0
         edges = [(0, 1, "ALL_TO_ALL", "PIPELINED_BOUNDED")] if len(parallelism) > 1 else []
         self.graph = ScriptedExecutionGraph(parallelism, edges, self.events.append)
         cleaner = CheckpointsCleaner(self.executor)
-        self.statistics = CheckpointStatistics(self.clock)
+        self.statistics = CheckpointStatistics(self.executor)
         self.store = CompletedCheckpointStore(max_retained, cleaner)
         self.id_counter = CheckpointIdCounter()
         self.coordinator = CheckpointCoordinator(
             configuration,
-            JobManagerExecutors(self.executor, self.executor, self.executor),
-            self.clock,
+            self.executor,
             LeastRandom(),
             plan_calculator=CheckpointPlanCalculator(self, self.graph.vertices_topologically, True),
             id_counter=self.id_counter,
@@ -128,10 +125,10 @@ class CoordinatedJob:
 
     def drain(self) -> None:
         """Runs what is to run now."""
-        self.executor.run_until(self.clock.now_ms)
+        self.executor.run_until(self.executor.now_ms)
 
     def advance(self, duration_ms: int) -> None:
-        self.executor.run_until(self.clock.now_ms + duration_ms)
+        self.executor.run_until(self.executor.now_ms + duration_ms)
 
     def trigger(self, kind: str) -> None:
         """Requests a checkpoint, savepoint, stop or drain."""

@@ -25,6 +25,7 @@ from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, Oper
 from flowsim.streamrecord.output import Output
 from flowsim.testing.harness import ManualClock
 from flowsim.values.encoding import decode_value, encode_value
+from tests.support.checkpoints.virtual_time import DirectExecutor
 
 NEVER = 1 << 62
 
@@ -158,23 +159,6 @@ class Checkpoint:
     coordinator: Completion[bytes | None] = field(default_factory=Completion)
     readers: dict[int, tuple[object, ...]] = field(default_factory=dict)
     records: dict[int, list[Value]] = field(default_factory=dict)
-
-
-class DirectExecutor:
-    """Runs actions in order, not inside each other."""
-
-    def __init__(self) -> None:
-        self._actions: deque[object] = deque()
-        self._runs = False
-
-    def execute(self, action: object) -> None:
-        self._actions.append(action)
-        if self._runs:
-            return
-        self._runs = True
-        while self._actions:
-            self._actions.popleft()()  # type: ignore[operator]
-        self._runs = False
 
 
 class CoordinatedSource:

@@ -1,4 +1,4 @@
-"""A clock that tests set, and an executor that runs its actions in the order of virtual time."""
+"""Main threads of a job manager whose time tests set."""
 
 from __future__ import annotations
 
@@ -6,19 +6,6 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
-
-
-class JobManagerClock:
-    """Absolute and relative time are the same."""
-
-    def __init__(self, now_ms: int = 0) -> None:
-        self.now_ms = now_ms
-
-    def absolute_time_ms(self) -> int:
-        return self.now_ms
-
-    def relative_time_ms(self) -> int:
-        return self.now_ms
 
 
 @dataclass(order=True)
@@ -33,10 +20,10 @@ class Scheduled:
 
 
 class VirtualTimeExecutor:
-    """One thread for all: an action is a turn; actions of the same time run in the order of their calls."""
+    """An action is a turn; actions of the same time run in the order of their calls."""
 
-    def __init__(self, clock: JobManagerClock) -> None:
-        self.clock = clock
+    def __init__(self, now_ms: int = 0) -> None:
+        self.now_ms = now_ms
         self._queue: list[Scheduled] = []
         self._numbers = count()
 
@@ -44,7 +31,7 @@ class VirtualTimeExecutor:
         self.schedule(action, 0)
 
     def schedule(self, action: Callable[[], None], delay_ms: int) -> Scheduled:
-        scheduled = Scheduled(self.clock.now_ms + max(0, delay_ms), next(self._numbers), action)
+        scheduled = Scheduled(self.now_ms + max(0, delay_ms), next(self._numbers), action)
         heapq.heappush(self._queue, scheduled)
         return scheduled
 
@@ -52,7 +39,22 @@ class VirtualTimeExecutor:
         """Runs everything up to a time, which is the time afterwards."""
         while self._queue and self._queue[0].at_ms <= time_ms:
             scheduled = heapq.heappop(self._queue)
-            self.clock.now_ms = max(self.clock.now_ms, scheduled.at_ms)
+            self.now_ms = max(self.now_ms, scheduled.at_ms)
             if not scheduled.is_cancelled:
                 scheduled.action()
-        self.clock.now_ms = max(self.clock.now_ms, time_ms)
+        self.now_ms = max(self.now_ms, time_ms)
+
+
+class DirectExecutor(VirtualTimeExecutor):
+    """Runs actions at once, in order, not inside each other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._runs = False
+
+    def execute(self, action: Callable[[], None]) -> None:
+        super().execute(action)
+        if not self._runs:
+            self._runs = True
+            self.run_until(self.now_ms)
+            self._runs = False

@@ -9,7 +9,6 @@ import pytest
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.job_manager_threads import Clock
 from flowsim.checkpoints.periodic_trigger import PeriodicTrigger
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.errors import BadInput, InvariantViolation
@@ -18,7 +17,7 @@ from flowsim.state.redistribution.operator_state_handle import DistributionMode,
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from tests.support.checkpoints.coordinated_job import CoordinatedJob, LeastRandom
 from tests.support.checkpoints.scripted_coordinator import ScriptedCoordinator
-from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 
 CONFIGURATION = CheckpointCoordinatorConfiguration(checkpoint_interval_ms=100, checkpoint_timeout_ms=1_000)
 UNION = OperatorSubtaskState(
@@ -151,17 +150,14 @@ def test_first_checkpoint_comes_after_a_random_delay(pauses: bool, bounds: tuple
         checkpoint_interval_ms=100, min_pause_ms=20, pauses_sources_until_first_checkpoint=pauses
     )
     draws = Draws()
-    clock = JobManagerClock()
-    _: Clock = clock
-    PeriodicTrigger(configuration, clock, VirtualTimeExecutor(clock), draws, lambda: None)
+    PeriodicTrigger(configuration, VirtualTimeExecutor(), draws, lambda: None)
     assert draws.bounds == [bounds]
 
 
 def test_first_delay_is_drawn_only_for_periodic_checkpoints() -> None:
-    clock = JobManagerClock()
     random = Random(1)
     before = random.getstate()
-    PeriodicTrigger(CheckpointCoordinatorConfiguration(), clock, VirtualTimeExecutor(clock), random, lambda: None)
+    PeriodicTrigger(CheckpointCoordinatorConfiguration(), VirtualTimeExecutor(), random, lambda: None)
     assert random.getstate() == before
 
 
@@ -197,19 +193,18 @@ def test_state_of_a_duplicate_acknowledgement_stays_that_of_an_unknown_attempt_i
 
 def test_late_timer_does_not_move_the_following_checkpoints() -> None:
     """Rule 12.43: a fixed rate."""
-    clock = JobManagerClock()
-    executor = VirtualTimeExecutor(clock)
+    executor = VirtualTimeExecutor()
     times: list[int] = []
-    trigger = PeriodicTrigger(CONFIGURATION, clock, executor, LeastRandom(), lambda: times.append(clock.now_ms))
+    trigger = PeriodicTrigger(CONFIGURATION, executor, LeastRandom(), lambda: times.append(executor.now_ms))
     trigger.start()
-    clock.now_ms = 30
+    executor.now_ms = 30
     executor.run_until(350)
     assert times == [30, 100, 200, 300]
 
 
 def test_checkpoint_counts_as_being_deleted_until_its_files_are_gone() -> None:
     """Rule 12.39: more deletions than concurrent checkpoints hold back the next trigger."""
-    executor = VirtualTimeExecutor(JobManagerClock())
+    executor = VirtualTimeExecutor()
     cleaner = CheckpointsCleaner(executor)
     counts: list[int] = []
 

@@ -13,7 +13,7 @@ from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetrics
 from flowsim.streamrecord.checkpoint_exception import CheckpointFailureReason
 from tests.support.checkpoints.coordinated_job import START_MS, CoordinatedJob
 from tests.support.checkpoints.scripted_coordinator import ScriptedCoordinator
-from tests.support.checkpoints.virtual_time import JobManagerClock
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 
 CONFIGURATION = CheckpointCoordinatorConfiguration(checkpoint_timeout_ms=500)
 
@@ -71,7 +71,7 @@ def test_checkpoint_that_is_aborted_during_its_trigger_counts_twice() -> None:
 
 
 def test_history_keeps_the_newest_checkpoints() -> None:
-    statistics = CheckpointStatistics(JobManagerClock(), history_size=2)
+    statistics = CheckpointStatistics(VirtualTimeExecutor(), history_size=2)
     job = CoordinatedJob([1], CheckpointCoordinatorConfiguration(max_concurrent_checkpoints=9))
     for _ in range(3):
         job.trigger("checkpoint")

@@ -21,7 +21,7 @@ from flowsim.errors import SuppressRestarts
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from tests.support.checkpoints.coordinated_job import CoordinatedJob
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
-from tests.support.checkpoints.virtual_time import JobManagerClock
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 
 ERROR = ValueError("scripted")
 
@@ -80,13 +80,13 @@ def test_failure_that_suppresses_restarts_does_not_count() -> None:
 
 def test_failures_exactly_the_interval_apart_exceed_the_rate() -> None:
     """Rule 12.126."""
-    clock = JobManagerClock(0)
-    strategy = FailureRateRestartBackoffTimeStrategy(clock, 1, 100, 5)
+    executor = VirtualTimeExecutor(0)
+    strategy = FailureRateRestartBackoffTimeStrategy(executor, 1, 100, 5)
     strategy.notify_failure()
-    clock.now_ms = 100
+    executor.now_ms = 100
     strategy.notify_failure()
     assert not strategy.can_restart()
-    clock.now_ms = 101
+    executor.now_ms = 101
     assert strategy.can_restart()
     assert strategy.backoff_time_ms() == 5
 

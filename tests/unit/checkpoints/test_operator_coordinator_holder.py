@@ -11,7 +11,7 @@ from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost, 
 from flowsim.errors import InvariantViolation
 from flowsim.network.completion import Completion
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
-from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Source:
     """A coordinator with two running subtasks."""
 
     def __init__(self) -> None:
-        self.executor = VirtualTimeExecutor(JobManagerClock())
+        self.executor = VirtualTimeExecutor()
         self.enumerator = Enumerator()
         self.holder = OperatorCoordinatorHolder("source", self.enumerator, self.executor)
         self.tasks = [Task("source (1/2)"), Task("source (2/2)")]

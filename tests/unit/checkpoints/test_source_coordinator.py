@@ -19,7 +19,7 @@ from flowsim.operators.sources.source_events import (
 )
 from flowsim.operators.sources.split_enumerator import SplitEnumeratorContext
 from flowsim.streamrecord.operator_event import OperatorEvent
-from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
+from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 
 
 class SplitQueue:
@@ -91,7 +91,7 @@ class Source:
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.backlog: list[tuple[str, bool]] = []
-        self.executor = VirtualTimeExecutor(JobManagerClock())
+        self.executor = VirtualTimeExecutor()
         self.coordinator: SourceCoordinator[str] = SourceCoordinator("source", self, 2, self)
         self.holder = OperatorCoordinatorHolder("source", self.coordinator, self.executor)
         self.readers: dict[int, Reader] = {}

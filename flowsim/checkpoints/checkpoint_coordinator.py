@@ -17,7 +17,7 @@ from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
 from flowsim.checkpoints.checkpoint_trigger import CheckpointTrigger, trigger_failure_of
-from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
@@ -53,7 +53,7 @@ class CheckpointCoordinator:
         storage: CheckpointStorage,
         cleaner: CheckpointsCleaner,
         failure_manager: CheckpointFailureManager,
-        operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext] = (),
+        operator_coordinators: Sequence[OperatorCoordinatorHolder] = (),
         stats_tracker: CheckpointStatsTracker | None = None,
     ) -> None:
         self._configuration = configuration

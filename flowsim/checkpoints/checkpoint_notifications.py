@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint
 
@@ -19,7 +19,7 @@ class CheckpointNotifications:
     __slots__ = ("_main_thread", "_operator_coordinators")
 
     def __init__(
-        self, main_thread: MainThreadExecutor, operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext]
+        self, main_thread: MainThreadExecutor, operator_coordinators: Sequence[OperatorCoordinatorHolder]
     ) -> None:
         self._main_thread = main_thread
         self._operator_coordinators = operator_coordinators

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
-from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorage
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
@@ -60,7 +60,7 @@ class CheckpointRestore:
         id_counter: CheckpointIdCounter,
         storage: CheckpointStorage,
         assignment: StateAssignment,
-        operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext] = (),
+        operator_coordinators: Sequence[OperatorCoordinatorHolder] = (),
         stats_tracker: CheckpointStatsTracker | None = None,
     ) -> None:
         self._coordinator = coordinator

@@ -9,7 +9,7 @@ from typing import Protocol
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointTriggerRequest
-from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage, CheckpointStorageLocation
@@ -68,7 +68,7 @@ class CheckpointTrigger:
         plan_calculator: CheckpointPlanCalculator,
         id_counter: CheckpointIdCounter,
         storage: CheckpointStorage,
-        operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext],
+        operator_coordinators: Sequence[OperatorCoordinatorHolder],
     ) -> None:
         self._coordinator = coordinator
         self._main_thread = main_thread

@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan, PartialFinishingNotSupportedByState
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.execution import ExecutionAttemptId, ExecutionVertex
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorageLocation
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
@@ -122,7 +122,7 @@ class PendingCheckpoint:
         return TaskAcknowledgeResult.SUCCESS
 
     def acknowledge_coordinator_state(
-        self, coordinator: OperatorCoordinatorCheckpointContext, state: bytes | None
+        self, coordinator: OperatorCoordinatorHolder, state: bytes | None
     ) -> TaskAcknowledgeResult:
         """Adds the state of an operator coordinator; None: it has none."""
         if self.is_disposed:

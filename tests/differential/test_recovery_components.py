@@ -1,7 +1,7 @@
 """Small components of checkpoints and recovery beside the real ones, under random scripts of the golden form.
 
-CheckpointFailureManager, CompletedCheckpointStore, SplitAssignmentTracker, SubtaskGateway and the restart strategies
-(rules 12.52, 12.53, 12.60, 12.63, 12.109, 12.112, 12.113, 12.125-12.128).
+CheckpointFailureManager, CompletedCheckpointStore, SplitAssignmentTracker, the gateways of OperatorCoordinatorHolder, and
+the restart strategies (rules 12.52, 12.53, 12.60, 12.63, 12.109, 12.112, 12.113, 12.125-12.128).
 """
 
 from __future__ import annotations

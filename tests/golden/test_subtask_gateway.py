@@ -1,4 +1,4 @@
-"""SubtaskGateway equals the real SubtaskGatewayImpl (rule 12.109)."""
+"""The gateways of OperatorCoordinatorHolder equal the real SubtaskGatewayImpl (rule 12.109)."""
 
 from __future__ import annotations
 

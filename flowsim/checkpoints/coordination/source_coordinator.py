@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.coordination.split_assignment_tracker import SplitAssignmentTracker
-from flowsim.checkpoints.coordination.subtask_gateway import SubtaskGateway
 from flowsim.errors import InvariantViolation
 from flowsim.network.completion import Completion
 from flowsim.operators.sources.source_events import (
@@ -45,7 +45,8 @@ class SourceCoordinator(Generic[Split]):
         self._source = source
         self._backlog_listener = backlog_listener
         self._enumerator: SplitEnumerator[Split] | None = None
-        self._gateways: dict[int, SubtaskGateway] = {}
+        self._holder: OperatorCoordinatorHolder | None = None
+        """The way of events to the subtasks; None before the first one runs."""
         self._readers: dict[int, tuple[Split, ...]] = {}
         self._without_more_splits: set[int] = set()
         self._tracker: SplitAssignmentTracker[Split] = SplitAssignmentTracker()
@@ -79,12 +80,17 @@ class SourceCoordinator(Generic[Split]):
                 )
         self._tracker.record_split_assignment(assignment)
         for subtask, splits in assignment.items():
-            self._gateways[subtask].send_event(AddSplitEvent(tuple(splits)))
+            self._send(subtask, AddSplitEvent(tuple(splits)))
 
     def signal_no_more_splits(self, subtask: int) -> None:
         self._without_more_splits.add(subtask)
         if subtask in self._readers:
-            self._gateways[subtask].send_event(NoMoreSplitsEvent())
+            self._send(subtask, NoMoreSplitsEvent())
+
+    def _send(self, subtask: int, event: OperatorEvent) -> None:
+        if self._holder is None:
+            raise InvariantViolation(f"a reader of {self._operator_id} is registered before it runs")
+        self._holder.send_event(subtask, event)
 
     def set_is_processing_backlog(self, is_processing_backlog: bool) -> None:
         self._backlog_listener.set_is_processing_backlog(self._operator_id, is_processing_backlog)
@@ -103,12 +109,11 @@ class SourceCoordinator(Generic[Split]):
             case _:
                 self.enumerator.handle_source_event(subtask, event)
 
-    def execution_attempt_ready(self, subtask: int, attempt: int, gateway: SubtaskGateway) -> None:
-        self._gateways[subtask] = gateway
+    def execution_attempt_ready(self, subtask: int, attempt: int, holder: OperatorCoordinatorHolder) -> None:
+        self._holder = holder
 
     def execution_attempt_failed(self, subtask: int, attempt: int, reason: BaseException | None) -> None:
         self._readers.pop(subtask, None)
-        self._gateways.pop(subtask, None)
 
     def subtask_reset(self, subtask: int, checkpoint_id: int) -> None:
         self._readers.pop(subtask, None)
@@ -132,7 +137,6 @@ class SourceCoordinator(Generic[Split]):
         was_started = self._enumerator is not None
         self.close()
         self._readers.clear()
-        self._gateways.clear()
         self._without_more_splits.clear()
         self._tracker = SplitAssignmentTracker()
         self._enumerator = None if state is None else self._source.restore_enumerator(self, state)

@@ -23,7 +23,7 @@ from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, Chec
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.checkpoints.checkpoint_restore import CheckpointRestore, RecoveryClaimMode
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
-from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorage
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
@@ -71,7 +71,7 @@ class JobCheckpoints:
         storage: StateStorage,
         fail_job: FailJobCallback,
         reports: TaskReports,
-        operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext],
+        operator_coordinators: Sequence[OperatorCoordinatorHolder],
         trace: JobTrace | None,
         coordinator: type[CheckpointCoordinator] = CheckpointCoordinator,
     ) -> None:

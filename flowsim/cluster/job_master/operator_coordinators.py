@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder, OperatorEventLost
 from flowsim.checkpoints.coordination.source_coordinator import BacklogListener, SourceCoordinator
-from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
 from flowsim.checkpoints.main_thread_executor import Action
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.errors import FlowsimError

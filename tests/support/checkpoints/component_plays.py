@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager, TolerableCheckpointFailuresExceeded
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy, JobStatus
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder, OperatorEventLost
 from flowsim.checkpoints.coordination.split_assignment_tracker import SplitAssignmentTracker
-from flowsim.checkpoints.coordination.subtask_gateway import IncompleteFuturesTracker, OperatorEventLost, SubtaskGateway
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.failover.restart_backoff_time_strategy import (
     ExponentialDelayRestartBackoffTimeStrategy,
@@ -26,7 +26,7 @@ from flowsim.checkpoints.storage.completed_checkpoint_store import CompletedChec
 from flowsim.errors import FlowsimError, InvariantViolation
 from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
-from flowsim.streamrecord.operator_event import OperatorEvent
+from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
 from tests.support.checkpoints.virtual_time import DirectExecutor, VirtualTimeExecutor
 
 Command = list[Any]
@@ -173,12 +173,33 @@ class ConfirmingTask:
         raise AssertionError("no event is lost")
 
 
+class NoCoordinator:
+    """A coordinator that does nothing; a script plays its snapshots."""
+
+    def execution_attempt_ready(self, subtask: int, attempt: int, holder: OperatorCoordinatorHolder) -> None: ...
+
+    def execution_attempt_failed(self, subtask: int, attempt: int, reason: BaseException | None) -> None: ...
+
+    def subtask_reset(self, subtask: int, checkpoint_id: int) -> None: ...
+
+    def handle_event_from_operator(self, subtask: int, attempt: int, event: OperatorEvent) -> None: ...
+
+    def checkpoint_coordinator(self, checkpoint_id: int, result: Completion[bytes | None]) -> None: ...
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None: ...
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None: ...
+
+    def reset_to_checkpoint(self, checkpoint_id: int, state: bytes | None) -> None: ...
+
+
 class GatewayPlay:
-    """SubtaskGateway (rule 12.109)."""
+    """The gateway of an OperatorCoordinatorHolder with one subtask (rule 12.109)."""
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.task = ConfirmingTask()
-        self.gateway = SubtaskGateway(self.task, IncompleteFuturesTracker())
+        self.holder = OperatorCoordinatorHolder("source", NoCoordinator(), DirectExecutor())
+        self.holder.on_attempt_deployed(0, self.task)
 
     def play(self, command: Command) -> dict[str, Any]:
         self.task.received.clear()
@@ -191,20 +212,19 @@ class GatewayPlay:
         return {"sent": list(self.task.received), "ret": answer, "err": refusal}
 
     def execute(self, command: Command) -> bool | None:
-        gateway = self.gateway
         match command:
             case ["send", number]:
-                gateway.send_event(Numbered(number))
+                self.holder.send_event(0, Numbered(number))
             case ["mark", checkpoint_id]:
-                gateway.mark_for_checkpoint(checkpoint_id)
+                self.holder.mark_for_checkpoint(checkpoint_id)
             case ["close", checkpoint_id]:
-                return gateway.try_close_gateway(checkpoint_id)
+                return self.holder.try_close_gateways(checkpoint_id)
             case ["open", checkpoint_id]:
-                gateway.open_gateway_and_unmark_checkpoint(checkpoint_id)
+                self.holder.handle_event_from_operator(0, 0, AcknowledgeCheckpointEvent(checkpoint_id))
             case ["open_last"]:
-                gateway.open_gateway_and_unmark_last_checkpoint_if_any()
+                self.holder.abort_current_triggering()
             case ["open_all"]:
-                gateway.open_gateway_and_unmark_all_checkpoint()
+                self.holder.reset_to_checkpoint(-1, None)
             case _:
                 raise AssertionError(f"unknown command {command}")
         return None

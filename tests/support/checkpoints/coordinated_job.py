@@ -13,7 +13,7 @@ from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureMana
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
-from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
@@ -90,7 +90,7 @@ class CoordinatedJob:
         *,
         tolerable_failures: int = 0,
         max_retained: int = 1,
-        operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext] = (),
+        operator_coordinators: Sequence[OperatorCoordinatorHolder] = (),
     ) -> None:
         self.events: list[str] = []
         self.executor = VirtualTimeExecutor(START_MS)

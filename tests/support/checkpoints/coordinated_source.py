@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 
-from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder, OperatorEventLost
 from flowsim.checkpoints.coordination.source_coordinator import SourceCoordinator
-from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
 from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.errors import FlowsimError
 from flowsim.network.completion import Completion

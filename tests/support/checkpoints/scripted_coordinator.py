@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.network.completion import Completion
 
 
-class ScriptedCoordinator:
+class ScriptedCoordinator(OperatorCoordinatorHolder):
     """The calls are passed to ``on_call`` as text."""
 
     def __init__(self, number: int, on_call: Callable[[str], None] = lambda _: None) -> None:

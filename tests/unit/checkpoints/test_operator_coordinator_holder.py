@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
-from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost, SubtaskGateway
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder, OperatorEventLost
 from flowsim.errors import InvariantViolation
 from flowsim.network.completion import Completion
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
@@ -44,11 +43,9 @@ class Enumerator:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.gateways: dict[int, SubtaskGateway] = {}
         self.snapshots: dict[int, Completion[bytes | None]] = {}
 
-    def execution_attempt_ready(self, subtask: int, attempt: int, gateway: SubtaskGateway) -> None:
-        self.gateways[subtask] = gateway
+    def execution_attempt_ready(self, subtask: int, attempt: int, holder: OperatorCoordinatorHolder) -> None: ...
 
     def execution_attempt_failed(self, subtask: int, attempt: int, reason: BaseException | None) -> None:
         self.calls.append(f"failed {subtask}#{attempt}")
@@ -98,7 +95,7 @@ class Source:
         self.drain()
 
     def assign(self, subtask: int, split: str) -> None:
-        self.enumerator.gateways[subtask].send_event(AddSplit(split))
+        self.holder.send_event(subtask, AddSplit(split))
 
     def acknowledge(self, subtask: int, checkpoint_id: int) -> None:
         self.holder.handle_event_from_operator(subtask, 0, AcknowledgeCheckpointEvent(checkpoint_id))
@@ -142,6 +139,18 @@ def test_lost_event_fails_the_snapshot_and_the_task() -> None:
     source.tasks[0].unconfirmed[0].complete_exceptionally(TimeoutError())
     assert isinstance(result.error, OperatorEventLost)
     assert "source (1/2)" in str(source.tasks[0].failover)
+
+
+def test_task_fails_before_the_snapshot_that_waits_for_its_lost_event() -> None:
+    source = Source()
+    source.assign(0, "a")
+    result = source.checkpoint(1)
+    source.snapshot(1)
+    failovers: list[OperatorEventLost | None] = []
+    result.when_complete(lambda state, error: failovers.append(source.tasks[0].failover))
+    source.tasks[0].unconfirmed[0].complete_exceptionally(TimeoutError())
+    assert failovers == [source.tasks[0].failover]
+    assert failovers != [None]
 
 
 def test_event_lost_by_an_ended_task_fails_nothing() -> None:
@@ -222,6 +231,6 @@ def test_other_events_of_a_task_go_to_the_coordinator() -> None:
 def test_gateways_that_disagree_are_detected() -> None:
     source = Source()
     source.checkpoint(1)
-    source.enumerator.gateways[0].open_gateway_and_unmark_checkpoint(1)
+    source.acknowledge(0, 1)
     with pytest.raises(InvariantViolation, match="some gateways of source close"):
         source.snapshot(1)

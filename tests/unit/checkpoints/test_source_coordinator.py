@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
+from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder, OperatorEventLost
 from flowsim.checkpoints.coordination.source_coordinator import SourceCoordinator
-from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
 from flowsim.errors import InvariantViolation
 from flowsim.network.completion import Completion
 from flowsim.operators.sources.source_events import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from flowsim.lazy_names import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
+    from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsCounts
     from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager
     from flowsim.cluster.job_execution import (
         HandledFailure,
@@ -95,7 +95,7 @@ _MODULE_OF = {
     "TaskAttempt": "flowsim.cluster.job_execution",
     "HandledFailure": "flowsim.cluster.job_execution",
     "RequestedSnapshot": "flowsim.cluster.job_master.snapshot_requests",
-    "CheckpointStatsCounts": "flowsim.checkpoints.checkpoint_statistics",
+    "CheckpointStatsCounts": "flowsim.checkpoints.checkpoint_stats_tracker",
     "ScenarioRun": "flowsim.scenario.runner",
     "Report": "flowsim.validation.verdict",
     "Verdict": "flowsim.laws.law",

@@ -53,8 +53,8 @@ class CheckpointCoordinator:
         storage: CheckpointStorage,
         cleaner: CheckpointsCleaner,
         failure_manager: CheckpointFailureManager,
+        stats_tracker: CheckpointStatsTracker,
         operator_coordinators: Sequence[OperatorCoordinatorHolder] = (),
-        stats_tracker: CheckpointStatsTracker | None = None,
     ) -> None:
         self._configuration = configuration
         self._main_thread = main_thread
@@ -65,7 +65,7 @@ class CheckpointCoordinator:
         self._cleaner = cleaner
         self._failure_manager = failure_manager
         self._operator_coordinators = operator_coordinators
-        self._stats_tracker = stats_tracker or CheckpointStatsTracker()
+        self._stats_tracker = stats_tracker
         self._checkpoint_properties = CheckpointProperties.for_checkpoint(configuration.retention_policy)
         self._periodic_trigger = PeriodicTrigger(configuration, main_thread, random, self._trigger_periodic_checkpoint)
         self._decider = CheckpointRequestDecider(
@@ -284,7 +284,6 @@ class CheckpointCoordinator:
             return False
         checkpoint = self._pending.get(message.checkpoint_id)
         if checkpoint is None:
-            self._stats_tracker.report_incomplete_stats(message)
             self._discard_subtask_state(message)
             return message.checkpoint_id in self._recent_expired
         result = checkpoint.acknowledge_task(message.attempt_id, message.subtask_state)

@@ -60,8 +60,8 @@ class CheckpointRestore:
         id_counter: CheckpointIdCounter,
         storage: CheckpointStorage,
         assignment: StateAssignment,
+        stats_tracker: CheckpointStatsTracker,
         operator_coordinators: Sequence[OperatorCoordinatorHolder] = (),
-        stats_tracker: CheckpointStatsTracker | None = None,
     ) -> None:
         self._coordinator = coordinator
         self._store = store
@@ -69,7 +69,7 @@ class CheckpointRestore:
         self._storage = storage
         self._assignment = assignment
         self._operator_coordinators = operator_coordinators
-        self._stats_tracker = stats_tracker or CheckpointStatsTracker()
+        self._stats_tracker = stats_tracker
 
     def restore_savepoint(
         self,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
+from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsCounts
 from flowsim.cluster.components import Components
 from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
+from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsCounts
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, TaskSummary
 from flowsim.errors import RunTooLong
 from flowsim.facts.schema import TABLES

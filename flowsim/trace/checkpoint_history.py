@@ -90,7 +90,7 @@ class RecordedCheckpoint:
 
     @property
     def end_to_end_ms(self) -> int | None:
-        """From the trigger to the failure, or else to the last acknowledgement; None before both (rule 12.145)."""
+        """From the trigger to the failure, or else to the last acknowledgement; None before both (rule 12.144)."""
         end_ns = self.ended_ns if self.status == "failed" else self.acknowledged_ns
         return None if end_ns is None else max(0, end_ns // NS_PER_MS - self.triggered_ns // NS_PER_MS)
 

@@ -22,7 +22,7 @@ from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalcula
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.checkpoints.checkpoint_restore import CheckpointRestore, RecoveryClaimMode
-from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
+from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorage
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
@@ -87,9 +87,7 @@ class JobCheckpoints:
         self.store = CompletedCheckpointStore(settings.retained, cleaner)
         id_counter = CheckpointIdCounter()
         self.statistics = (
-            CheckpointStatistics(actor)
-            if trace is None
-            else RecordedStatistics(actor, trace, executions, storage, settings)
+            CheckpointStatsTracker() if trace is None else RecordedStatistics(trace, executions, storage, settings)
         )
         self.coordinator = coordinator(
             configuration,

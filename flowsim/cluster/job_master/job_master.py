@@ -267,10 +267,6 @@ class JobMaster:
         if self.checkpoints is not None:
             self.checkpoints.decline(message)
 
-    def on_incomplete_checkpoint(self, message: AcknowledgeCheckpoint) -> None:
-        if self.checkpoints is not None:
-            self.checkpoints.statistics.report_incomplete_stats(message)
-
     def on_end_of_data(self, execution: TaskExecution) -> None:
         checkpoints = self.checkpoints
         if checkpoints is None or not checkpoints.settings.waits_for_final_checkpoint:

@@ -1,15 +1,14 @@
-"""Statistics of checkpoints that also records them (tables checkpoints and restarts)."""
+"""Counts the checkpoints of a job and records them (tables checkpoints and stored_channels)."""
 
 from __future__ import annotations
 
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
+from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.cluster.job_master.executions import JobExecutions
-from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.stored_channels import StoredChannels
 from flowsim.facts.job_trace import JobTrace
 from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, SnapshotKind, StoredAction
@@ -20,18 +19,17 @@ from flowsim.streamrecord.checkpoint_options import CheckpointOptions, SnapshotT
 from flowsim.tasks.checkpointing.state_size import size_of_states
 
 
-class RecordedStatistics(CheckpointStatistics):
+class RecordedStatistics(CheckpointStatsTracker):
     """Records every report as a fact of the job's side."""
 
     def __init__(
         self,
-        actor: JobManagerActor,
         trace: JobTrace,
         executions: JobExecutions,
         streams: CheckpointStreams,
         settings: CheckpointSettings,
     ) -> None:
-        super().__init__(actor)
+        super().__init__()
         self._trace = trace
         self._settings = settings
         self._streams = streams

@@ -20,9 +20,6 @@ class TaskReports(Protocol):
 
     def decline_checkpoint(self, message: DeclineCheckpoint) -> None: ...
 
-    def on_incomplete_checkpoint(self, message: AcknowledgeCheckpoint) -> None:
-        """A task aborted its snapshot, and reports what it measured."""
-
     def on_end_of_data(self, execution: TaskExecution) -> None: ...
 
     def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:
@@ -50,9 +47,8 @@ class TaskGateway:
         self._actor.execute(lambda: self._reports.acknowledge_checkpoint(message))
 
     def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
-        """Reports the measurements of a checkpoint that the task aborted."""
-        message = AcknowledgeCheckpoint(self._execution.attempt_id, meta_data.checkpoint_id, None, metrics)
-        self._actor.execute(lambda: self._reports.on_incomplete_checkpoint(message))
+        """Takes a turn of the job master, as in Flink, and no more: measurements of aborted snapshots are not kept."""
+        self._actor.execute(lambda: None)
 
     def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
         message = DeclineCheckpoint(self._execution.attempt_id, checkpoint_id, cause)

@@ -12,7 +12,7 @@ from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointC
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
-from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
+from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
@@ -100,7 +100,7 @@ class CoordinatedJob:
         edges = [(0, 1, "ALL_TO_ALL", "PIPELINED_BOUNDED")] if len(parallelism) > 1 else []
         self.graph = ScriptedExecutionGraph(parallelism, edges, self.events.append)
         cleaner = CheckpointsCleaner(self.executor)
-        self.statistics = CheckpointStatistics(self.executor)
+        self.statistics = CheckpointStatsTracker()
         self.store = CompletedCheckpointStore(max_retained, cleaner)
         self.id_counter = CheckpointIdCounter()
         self.coordinator = CheckpointCoordinator(

@@ -27,7 +27,7 @@ class RestoredJob(CoordinatedJob):
         state = SnapshotState(coordinator_states={"coordinator 0": b"splits"})
         self.storage.written["savepoint-7"] = CheckpointMetadata(7, 500, SnapshotType.SAVEPOINT, state)
         self.restore = CheckpointRestore(
-            self.coordinator, self.store, self.id_counter, self.storage, self, [self.source]
+            self.coordinator, self.store, self.id_counter, self.storage, self, self.statistics, [self.source]
         )
 
     def assign_states(self, checkpoint: CompletedCheckpoint, *, allow_non_restored_state: bool) -> None:

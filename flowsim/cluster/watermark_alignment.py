@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
@@ -44,20 +44,6 @@ class WatermarkAggregator(Generic[_K]):
         self._watermarks[key] = watermark
         after = self.aggregated_watermark
         return None if after == before else after
-
-
-class AlignedSubtask(Protocol):
-    """A subtask of an aligned source, as its coordinator uses it."""
-
-    @property
-    def is_ready(self) -> bool:
-        """True if the subtask can still receive events."""
-
-    def knows(self, limit: int) -> bool:
-        """True if ``limit`` is the last limit that was sent to the subtask."""
-
-    def send(self, limit: int) -> None:
-        """Sends a limit to the subtask."""
 
 
 class AlignedTask:
@@ -101,7 +87,7 @@ class SourceCoordinator:
         self,
         name: str,
         params: WatermarkAlignmentParams,
-        subtasks: Mapping[int, AlignedSubtask],
+        subtasks: Mapping[int, AlignedTask],
         group: WatermarkAggregator[str],
         scheduler: Scheduler,
     ) -> None:
@@ -141,7 +127,7 @@ class SourceCoordinator:
     def _limit(self) -> int:
         return self._params.limit_above(self._group.aggregated_watermark)
 
-    def _listening(self) -> list[AlignedSubtask]:
+    def _listening(self) -> list[AlignedTask]:
         subtasks = (self._subtasks[index] for index in sorted(self._combined.keys))
         return [subtask for subtask in subtasks if subtask.is_ready]
 

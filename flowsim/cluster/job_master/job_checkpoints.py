@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.checkpoint_coordinator_configuration import (
@@ -24,17 +23,17 @@ from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.checkpoints.checkpoint_restore import CheckpointRestore, RecoveryClaimMode
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
-from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorage
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
+from flowsim.checkpoints.storage.job_checkpoint_storage import MemoryCheckpointStorage
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.cluster.job_master.channel_checks import check_channel_states
 from flowsim.cluster.job_master.channel_states import channel_state_assignment
 from flowsim.cluster.job_master.executions import JobExecutions, SubtaskExecutions, TaskExecution, VertexExecutions
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.recorded_statistics import RecordedStatistics
-from flowsim.cluster.job_master.task_gateway import TaskGateway, TaskReports
 from flowsim.facts.job_trace import JobTrace
 from flowsim.graph.checkpoint_settings import CheckpointSettings, SavepointRestoreSettings
 from flowsim.state.redistribution.operator_state import OperatorState, OperatorSubtaskState
@@ -43,9 +42,8 @@ from flowsim.state.redistribution.state_assignment_operation import (
     check_state_mapping_completeness,
 )
 from flowsim.state.redistribution.task_state_assignment import AssignedChannelState
-from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
-from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing, TaskRestore
+from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing, TaskRestore
 from flowsim.tasks.task_state import TaskState
 
 _RETENTION = {
@@ -53,10 +51,6 @@ _RETENTION = {
     "DELETE_ON_CANCELLATION": CheckpointRetentionPolicy.RETAIN_ON_FAILURE,
     "RETAIN_ON_CANCELLATION": CheckpointRetentionPolicy.RETAIN_ON_CANCELLATION,
 }
-
-
-class StateStorage(CheckpointStorage, CheckpointStreams, Protocol):
-    """Where the checkpoints of a job are."""
 
 
 class JobCheckpoints:
@@ -68,9 +62,8 @@ class JobCheckpoints:
         executions: JobExecutions,
         actor: JobManagerActor,
         random: Random,
-        storage: StateStorage,
+        storage: MemoryCheckpointStorage,
         fail_job: FailJobCallback,
-        reports: TaskReports,
         operator_coordinators: Sequence[OperatorCoordinatorHolder],
         trace: JobTrace | None,
         coordinator: type[CheckpointCoordinator] = CheckpointCoordinator,
@@ -79,7 +72,6 @@ class JobCheckpoints:
         self._executions = executions
         self._actor = actor
         self._storage = storage
-        self._reports = reports
         self._restores: dict[int, TaskRestore] = {}
         self._restores_channel_state = False
         configuration = _configuration(settings)
@@ -136,9 +128,8 @@ class JobCheckpoints:
         if metadata.checkpoint_id != self.settings.without_channel_state_id:
             check_channel_states(self._executions.vertices, metadata.state.operator_states, self._storage)
 
-    def task_checkpointing(self, execution: TaskExecution) -> TaskCheckpointing:
+    def task_checkpointing(self, execution: TaskExecution, gateway: JobMasterGateway) -> TaskCheckpointing:
         """Returns what a new attempt needs, with the state that was assigned to it last."""
-        gateway = TaskGateway(execution, self._reports, self._actor)
         execution.gateway = gateway
         restore = self._restores.get(execution.vertex.id)
         recovers = self.settings.unaligned or self._restores_channel_state
@@ -218,6 +209,11 @@ class JobCheckpoints:
         if pending is not None and isinstance(self.statistics, RecordedStatistics):
             self.statistics.report_declined(pending, message.attempt_id, message.exception.reason.name)
         self.coordinator.receive_decline_message(message)
+
+    def on_end_of_data(self, execution: TaskExecution) -> None:
+        """Takes a final checkpoint if all sources have ended (rule 12.44)."""
+        if self.settings.waits_for_final_checkpoint and execution.state is not TaskState.CANCELING:
+            self.end_of_data.on_end_of_data(execution.attempt_id)
 
     def on_state_update(self, execution: TaskExecution) -> None:
         """Starts or stops periodic checkpoints."""

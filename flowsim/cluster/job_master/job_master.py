@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.checkpoints.checkpoint_restore import NO_CHECKPOINT
 from flowsim.checkpoints.execution import ExecutionAttemptId
@@ -24,6 +23,7 @@ from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.operator_coordinators import OperatorCoordinators
 from flowsim.cluster.job_master.restart_strategies import create_restart_strategy
 from flowsim.cluster.job_master.snapshot_requests import RunningJob, SnapshotRequests
+from flowsim.cluster.job_master.task_gateway import TaskGateway
 from flowsim.cluster.run_actions import SnapshotAction
 from flowsim.errors import FlowsimError, JobFailed
 from flowsim.facts.job_trace import JobTrace
@@ -100,7 +100,6 @@ class JobMaster:
                 streams.stream("checkpoints"),
                 storage_for(settings.checkpointing.directory, _owner(execution)),
                 FailJob(self),
-                self,
                 list(self.coordinators.holders.values()),
                 self._trace,
                 (Components() if components is None else components).checkpoint_coordinator,
@@ -130,7 +129,10 @@ class JobMaster:
         """Makes ``task`` the current attempt of a subtask; returns its checkpoints, if the job has any."""
         execution = self.executions.subtasks[subtask].deploy(task)
         self.coordinators.on_deployed(subtask, task, execution.attempt_id.attempt, self._restored_id)
-        return None if self.checkpoints is None else self.checkpoints.task_checkpointing(execution)
+        if self.checkpoints is None:
+            return None
+        gateway = TaskGateway(execution, self.checkpoints, self.coordinators, self.actor)
+        return self.checkpoints.task_checkpointing(execution, gateway)
 
     def request(self, action: SnapshotAction) -> None:
         """Requests a checkpoint or savepoint."""
@@ -257,35 +259,11 @@ class JobMaster:
     def fail_job(self, subtask: int | None, error: BaseException) -> None:
         self._tasks.fail_job(subtask, error)
 
-    # Reports of tasks.
-
-    def acknowledge_checkpoint(self, message: AcknowledgeCheckpoint) -> None:
-        if self.checkpoints is not None:
-            self.checkpoints.acknowledge(message)
-
-    def decline_checkpoint(self, message: DeclineCheckpoint) -> None:
-        if self.checkpoints is not None:
-            self.checkpoints.decline(message)
-
-    def on_end_of_data(self, execution: TaskExecution) -> None:
-        checkpoints = self.checkpoints
-        if checkpoints is None or not checkpoints.settings.waits_for_final_checkpoint:
-            return
-        if execution.state is not TaskState.CANCELING:
-            checkpoints.end_of_data.on_end_of_data(execution.attempt_id)
-
     def on_stop_without_drain(self) -> None:
         """The sources are stopped without a savepoint; a final checkpoint follows when they have ended."""
         checkpoints = self.checkpoints
         if checkpoints is not None and checkpoints.settings.waits_for_final_checkpoint:
             self.actor.execute(lambda: checkpoints.end_of_data.on_stop_without_drain(self.executions.sources))
-
-    def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:
-        self.coordinators.on_synchronous_part(execution.vertex.id, execution.attempt_id.attempt, checkpoint_id)
-
-    def on_state_update(self, execution: TaskExecution) -> None:
-        if self.checkpoints is not None:
-            self.checkpoints.on_state_update(execution)
 
     # Failures that the run asks for.
 

@@ -167,6 +167,10 @@ class StateAction(IntEnum):
     """The whole state was removed."""
     EXPIRE = 4
     """State was dropped because its time to live had passed."""
+    WRONG_CONTENT = 5
+    """No change: a call left something else in the state than it should have (law state)."""
+    WRONG_READ = 6
+    """No change: a read returned something else than it should have (law state)."""
 
 
 class SystemTimer(IntEnum):

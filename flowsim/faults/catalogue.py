@@ -118,6 +118,9 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "a timer fires under the key of the previous record or timer",
             "timers",
         ),
+        FaultKind("state_removal_ignored", Component.OPERATOR, "map states ignore every removal of a key", "state"),
+        FaultKind("state_value_not_read", Component.OPERATOR, "value states return no value", "state"),
+        FaultKind("state_never_expires", Component.OPERATOR, "states ignore their time to live", "state"),
         FaultKind(
             "async_watermark_overtakes",
             Component.OPERATOR,

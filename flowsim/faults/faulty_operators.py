@@ -8,6 +8,7 @@ from flowsim.connectors.sinks.committer_operators import CommitterOperator
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.async_wait import faulty_async_operator
 from flowsim.faults.recovery import ForgetfulCommitterOperator, HastyCommitterOperator
+from flowsim.faults.states import FAULTY_STATE_FACTORIES
 from flowsim.faults.timers import (
     DuplicatingTimerQueue,
     EarlyTimeServiceManager,
@@ -27,6 +28,7 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.state.state_factory import StateFactory
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_time_service_manager import CreateQueue, InternalTimeServiceManager
 from flowsim.timers.internal_timer_service import CancellationContext, KeyContext
@@ -71,6 +73,11 @@ class FaultyOperatorComponents(OperatorComponents):
 
     def __init__(self, faults: Collection[str]) -> None:
         self._faults = frozenset(faults)
+
+    @property
+    def state_factory(self) -> StateFactory:
+        chosen = [name for name in FAULTY_STATE_FACTORIES if name in self._faults]
+        return FAULTY_STATE_FACTORIES[chosen[-1]] if chosen else super().state_factory
 
     def create_time_service_manager(
         self,

@@ -109,6 +109,16 @@ class Pool(NamedTuple):
     exclusive: int
 
 
+class StateOfOperator(NamedTuple):
+    """A row of table ``states``."""
+
+    task: int
+    operator: int
+    state: int
+    name: str
+    kind: str
+
+
 def without_adaptive(partitioner: str) -> str:
     """The name of a recorded partitioner, without the word about adaptive writers."""
     found = _ADAPTIVE.fullmatch(partitioner)
@@ -126,12 +136,14 @@ class JobGraph:
     task_managers: Mapping[int, TaskManager]
     pools: Mapping[int, Pool]
     history: JobHistory = field(default_factory=JobHistory)
+    states: tuple[StateOfOperator, ...] = ()
     _once: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[JobGraph], tuple[object, ...]]:
         """A copy without cached results."""
         parts = (
             self.tasks, self.operators, self.edges, self.channels, self.task_managers, self.pools, self.history,
+            self.states,
         )  # fmt: skip
         return JobGraph, parts
 
@@ -171,6 +183,7 @@ class JobGraph:
             self.task_managers,
             {pool: found for pool, found in self.pools.items() if found.task in tasks},
             self.history,
+            tuple(state for state in self.states if state.task in tasks),
         )
 
     def tasks_of(self, vertex: int) -> list[Task]:
@@ -230,6 +243,7 @@ def job_graph(facts: Facts) -> JobGraph:
             tuple(RestartEvent(*row) for row in facts.rows("restarts")),
             tuple(StoredChannelEvent(*row) for row in facts.rows("stored_channels")),
         ),
+        tuple(_rows(facts, "states", StateOfOperator)),
     )
 
 

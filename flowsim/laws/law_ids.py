@@ -25,6 +25,7 @@ LAW_IDS: Final = (
     "life-cycle",
     "mails",
     "fairness",
+    "state",
     "backlog",
     "credits",
     "in-flight",

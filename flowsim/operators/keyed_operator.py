@@ -105,11 +105,12 @@ class KeyedOperator(StreamOperator):
         self.state_changes = None
         if trace is not None and trace.state is not None and self.key_facts is not None:
             self.state_changes = StateChanges(trace.state, ctx.operator_index, self.key_facts)
+        factory = ctx.components.state_factory
         self.state = (
-            KeyedStateBackend(ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms)
+            KeyedStateBackend(ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms, factory)
             if self.state_changes is None
             else ObservedStateBackend(
-                ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms, self.state_changes
+                ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms, self.state_changes, factory
             )
         )
         self.state.on_move_changed = self._keep_move

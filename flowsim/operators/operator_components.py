@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.tracer import TaskTrace
+from flowsim.state.state_factory import STATE_FACTORY, StateFactory
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager
 from flowsim.timers.internal_timer_service import CancellationContext, KeyContext
 from flowsim.timers.key_groups import KeyGroups
@@ -25,6 +26,11 @@ class OperatorComponents:
     """
 
     __slots__ = ()
+
+    @property
+    def state_factory(self) -> StateFactory:
+        """The factory of the operator's keyed states."""
+        return STATE_FACTORY
 
     def create_time_service_manager(
         self,

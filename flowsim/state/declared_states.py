@@ -12,6 +12,7 @@ from flowsim.state.key_cells import Cells, KeyCells
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.snapshots.keyed_state_snapshot import UnclaimedStates, restored_content
 from flowsim.state.snapshots.stored_streams import StoredCell
+from flowsim.state.state_factory import StateFactory
 from flowsim.state.state_table import StateTable
 from flowsim.state.ttl_decorator import Clean, TtlDecorator, TtlIncrementalCleanup
 from flowsim.state.ttl_states import cleaner
@@ -37,6 +38,10 @@ class Declared(Generic[S_co]):
     clean: Clean | None
     """A function that removes the values that a snapshot omits."""
 
+    def effective(self, descriptor: S) -> S:
+        """Returns the descriptor whose functions hold: with a time to live, that of the first declaration."""
+        return descriptor if self.ttl is None else self.descriptor  # type: ignore[return-value]  # of the same type
+
     def for_snapshot(self, content: object) -> object:
         """Returns the content of a cell for a snapshot, or None."""
         return content if self.clean is None else self.clean(content)
@@ -45,10 +50,13 @@ class Declared(Generic[S_co]):
 class DeclaredStates:
     """Declares each state once."""
 
-    __slots__ = ("_by_name", "_cells", "_listen_to_moves", "_now", "_new_table", "in_order", "unclaimed")
+    __slots__ = ("_by_name", "_cells", "_listen_to_moves", "_now", "_new_table", "factory", "in_order", "unclaimed")
 
     unclaimed: UnclaimedStates
     """Restored states that were not declared yet."""
+
+    factory: StateFactory
+    """Creates the states."""
 
     in_order: bool
     """True if states declared from now on keep their keys in order."""
@@ -61,9 +69,11 @@ class DeclaredStates:
         key_type: str | None,
         now_ms: Callable[[], int],
         listen_to_moves: Callable[[Callable[[], None]], None],
+        factory: StateFactory,
         create_table: CreateTable = StateTable,
     ) -> None:
         declared_type = as_type(key_type)
+        self.factory = factory
         self._cells = cells
         self._new_table: Callable[[], StateTable] = lambda: create_table(
             cells, key_group_range, max_parallelism, declared_type
@@ -144,7 +154,7 @@ class DeclaredStates:
             return Declared(descriptor, self._cells if table is None else table, None, table, None)
         table = self._new_table()
         cleanup = config.get_cleanup_strategies()
-        ttl = TtlDecorator(config, self._now, _nothing)
+        ttl = self.factory.create_ttl(config, self._now, _nothing)
         clean = cleaner(descriptor, ttl)
         strategy = cleanup.get_incremental_cleanup_strategy()
         if strategy is not None:

@@ -21,9 +21,9 @@ from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.map_entries import MapEntries
 from flowsim.state.snapshots.keyed_state_snapshot import describe_state, stored_content
 from flowsim.state.snapshots.stored_streams import StoredCell
+from flowsim.state.state_factory import STATE_FACTORY, StateFactory
 from flowsim.state.state_table import StateTable
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
-from flowsim.state.ttl_states import TtlAggregatingState, TtlListState, TtlMapState, TtlReducingState, TtlValueState
 from flowsim.values.keys import state_key
 
 S = TypeVar("S", bound=StateDescriptor)
@@ -63,6 +63,7 @@ class KeyedStateBackend:
         max_parallelism: int,
         key_type: str | None = None,
         now_ms: Callable[[], int] = lambda: 0,
+        factory: StateFactory = STATE_FACTORY,
         create_table: CreateTable = StateTable,
     ) -> None:
         """``now_ms`` returns the processing time in ms for the expiry of state."""
@@ -70,7 +71,14 @@ class KeyedStateBackend:
         self.set_current_key_and_id = self._cells.move_to
         self.on_move_changed = None
         self._declared = DeclaredStates(
-            self._cells, key_group_range, max_parallelism, key_type, now_ms, self._listen_to_moves, create_table
+            self._cells,
+            key_group_range,
+            max_parallelism,
+            key_type,
+            now_ms,
+            self._listen_to_moves,
+            factory,
+            create_table,
         )
         self._global = KeyedStateStore(self._declared, None)
 
@@ -193,33 +201,33 @@ class KeyedStateStore:
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
         declared = self._declare(state_descriptor, ValueStateDescriptor)
-        if declared.ttl is not None:
-            return TtlValueState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
-        return ValueState(declared.cells, state_descriptor.name, self._namespace)
+        return self._declared.factory.create_value_state(
+            declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
+        )
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
         declared = self._declare(state_descriptor, ListStateDescriptor)
-        if declared.ttl is not None:
-            return TtlListState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
-        return ListState(declared.cells, state_descriptor.name, self._namespace)
+        return self._declared.factory.create_list_state(
+            declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
+        )
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState:
         declared = self._declare(state_descriptor, MapStateDescriptor)
-        if declared.ttl is not None:
-            return TtlMapState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
-        return MapState(declared.cells, self._namespace, state_descriptor)
+        return self._declared.factory.create_map_state(
+            declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
+        )
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState:
         declared = self._declare(state_descriptor, ReducingStateDescriptor)
-        if declared.ttl is not None:
-            return TtlReducingState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
-        return ReducingState(declared.cells, self._namespace, state_descriptor)
+        return self._declared.factory.create_reducing_state(
+            declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
+        )
 
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
         declared = self._declare(state_descriptor, AggregatingStateDescriptor)
-        if declared.ttl is not None:
-            return TtlAggregatingState(declared.cells, self._namespace, declared.descriptor, declared.ttl)
-        return AggregatingState(declared.cells, self._namespace, state_descriptor)
+        return self._declared.factory.create_aggregating_state(
+            declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
+        )
 
     def get_any(self, state_descriptor: StateDescriptor) -> State:
         """Returns the state of any kind of descriptor; raises BadInput if the argument is not a descriptor."""

@@ -19,6 +19,7 @@ from flowsim.state.key_cells import Cells, KeyCells, Place
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.map_entries import MapEntries
 from flowsim.state.state_changes import NO_VALUE, StateChanges
+from flowsim.state.state_models import StateModels
 from flowsim.state.state_table import StateTable
 from flowsim.state.ttl_decorator import TtlValue
 from flowsim.values.types import TypeInformation
@@ -139,7 +140,7 @@ def _plain(content: object) -> object:
 class WatchedStateTable(StateTable):
     """Records the contents that cleanup removes, for any key."""
 
-    __slots__ = ("_changes",)
+    __slots__ = ("_changes", "_models")
 
     def __init__(
         self,
@@ -148,9 +149,11 @@ class WatchedStateTable(StateTable):
         max_parallelism: int,
         key_type: TypeInformation | None,
         changes: StateChanges,
+        models: StateModels,
     ) -> None:
         super().__init__(cells, key_group_range, max_parallelism, key_type)
         self._changes = changes
+        self._models = models
 
     def replace(self, name: str, index: int, entry: StateMapEntry, content: object) -> None:
         super().replace(name, index, entry, content)
@@ -169,3 +172,6 @@ class WatchedStateTable(StateTable):
     def _record_expired(self, name: str, entry: StateMapEntry, entries: int) -> None:
         state = self._changes.number_of(name)
         self._changes.record(state, entry.namespace, entry.key, entry.key_id, StateAction.EXPIRE, entries)
+        model = self._models.named(name)
+        if model is not None:
+            model.cleaned_up(entry.key, (entry.key_id, entry.namespace))

@@ -218,7 +218,7 @@ def run_job(
     ``flowsim_settings`` are ignored. The job is unchanged and can run again.
     """
     observed = observe(job)
-    recorder = MemoryRecorder(level)
+    recorder = MemoryRecorder(level, records_state=level is Level.FULL)
     chosen, done = tuple(faults), tuple(actions)
     options = RunOptions(
         seed=schedule.seed,

@@ -92,6 +92,8 @@ STATE_CHANGES: Final[Phrases] = {
     StateAction.REMOVE: ("removes an entry from", ()),
     StateAction.CLEAR: ("clears", ()),
     StateAction.EXPIRE: ("removes expired contents of", ()),
+    StateAction.WRONG_CONTENT: ("finds wrong contents in", ()),
+    StateAction.WRONG_READ: ("reads a wrong result from", ()),
 }
 WAITS: Final[Phrases] = {
     WaitKind.COST: ("is busy: the cost of its batch passes", ("3.28",)),

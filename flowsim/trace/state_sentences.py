@@ -10,6 +10,9 @@ from flowsim.trace.names import Names
 from flowsim.trace.phrases import STATE_CHANGES
 from flowsim.trace.sentence import Sentence, joined, window_text
 
+WRONG: Final = (StateAction.WRONG_CONTENT, StateAction.WRONG_READ)
+"""The actions of rows that are no changes: differences that law state reports."""
+
 _COUNTED: Final = {"list": "element", "map": "entry", "window_records": "record"}
 
 
@@ -38,12 +41,13 @@ def state_changes_sentence(
             verb, f"{kind} state {name!r}" if kind else name, f"of key {names.key(key)}{window and f', {window}'}"
         )
     value = names.value(fingerprint) if fingerprint else ""
-    shown = f": {value}" if value else ""
+    between = " instead of " if action in WRONG else ": "
+    shown = f"{between}{value}" if value else ""
     return Sentence(f"{names.operator(task, operator)} {what}{shown}{_left(kind, action, entries)}", rules)
 
 
 def _left(kind: str, action: int, entries: int) -> str:
     noun = _COUNTED.get(kind)
-    if noun is None or action == StateAction.CLEAR:
+    if noun is None or action == StateAction.CLEAR or action in WRONG:
         return ""
     return f", {count_text(entries, noun, 'entries' if noun == 'entry' else None)} now"

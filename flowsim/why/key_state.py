@@ -11,6 +11,7 @@ from flowsim.laws.job_graph import Operator
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import window_text
+from flowsim.trace.state_sentences import WRONG
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.timers.calls import call_of, sentence
@@ -38,7 +39,7 @@ def state_changes(
         return {}
     rows = facts.rows_of_state("state_changes", task)
     found: dict[StateName, list[Row]] = {}
-    mask = rows["operator"] == operator.operator
+    mask = (rows["operator"] == operator.operator) & ~np.isin(rows["action"], WRONG)
     for row in rows.where(mask if keys is None else mask & np.isin(rows["key"], sorted(keys))):
         name = row["state"], row["key"], row["window_start"], row["window_end"]
         found.setdefault(name, []).append(row)

@@ -109,6 +109,9 @@ SLOW = ScriptedSource(
 NEEDS_CHECKPOINTS = ("resume_not_woken",)
 NEEDS_OTHER_OPERATORS = (
     "processing_time_timer_lost",
+    "state_removal_ignored",
+    "state_value_not_read",
+    "state_never_expires",
     "forward_over_several_channels",
     "idle_under_back_pressure",
     "idle_clock_stuck",

@@ -1,1 +1,1 @@
-"""Laws about the mailbox, the life cycle and the counters of a task."""
+"""Laws about the mailbox, the life cycle, the counters and the state of a task."""

@@ -1,4 +1,4 @@
-"""The laws of checkpoints, which jobs without checkpoints have nothing to examine for."""
+"""The laws of checkpoints and of recorded state, which most jobs have nothing to examine for."""
 
 from __future__ import annotations
 
@@ -10,4 +10,6 @@ from flowsim.laws.law_ids import LAW_IDS
 OF_CHECKPOINTS: Final = frozenset(
     law.id for law in LAWS if law.machine.__module__.startswith("flowsim.laws.checkpoints")
 )
-OTHER_LAWS: Final = tuple(law for law in LAW_IDS if law not in OF_CHECKPOINTS)
+OF_RECORDED_STATE: Final = "state"
+"""The law that compares calls while the run records state; it has no second definition over facts."""
+OTHER_LAWS: Final = tuple(law for law in LAW_IDS if law not in OF_CHECKPOINTS and law != OF_RECORDED_STATE)

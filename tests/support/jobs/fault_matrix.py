@@ -17,10 +17,12 @@ from flowsim.datastream import (
     OutputTag,
     ProcessJoinFunction,
     ProcessWindowFunction,
+    RuntimeContext,
     StreamExecutionEnvironment,
     async_retry_predicates,
 )
 from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
+from flowsim.datastream.state import ListStateDescriptor, MapStateDescriptor, StateTtlConfig, ValueStateDescriptor
 from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
 from flowsim.facts.recorder import Recorder
 from flowsim.faults.catalogue import Fault
@@ -86,6 +88,9 @@ CASES = (
     _case("timer_under_wrong_key", "reminders", "timers"),
     _case("processing_time_timer_lost", "alarms", "timers"),
     _case("timer_lost", "alarms", "timers"),
+    _case("state_removal_ignored", "tallies", "state"),
+    _case("state_value_not_read", "tallies", "state"),
+    _case("state_never_expires", "tallies", "state"),
     _case("watermark_too_high", "Source: ticks", "task-watermark"),
     _case("periodic_emit_skipped", "Source: ticks", "task-watermark"),
     _case("periodic_emit_skipped", "Source: splits", "task-watermark"),
@@ -273,6 +278,28 @@ class Alarms(KeyedProcessFunction):
         yield ctx.get_current_key(), timestamp
 
 
+class Tallies(KeyedProcessFunction):
+    """Counts results in a state, keeps two of them in a map, and the counts of a short time in a list."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        recent = ListStateDescriptor("recent", Types.LONG())
+        recent.enable_time_to_live(StateTtlConfig.new_builder(Time.milliseconds(2 * FLUSHED_MS)).build())
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        self.kept = runtime_context.get_map_state(MapStateDescriptor("kept", Types.LONG(), Types.LONG()))
+        self.recent = runtime_context.get_list_state(recent)
+
+    def process_element(
+        self, value: tuple[str, int, int], ctx: KeyedProcessFunction.Context
+    ) -> Iterable[tuple[str, int, int, int]]:
+        _, start, rows = value
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        self.kept.put(count, start)
+        self.kept.remove(count - 2)
+        self.recent.add(rows)
+        yield value[0], count, len(self.kept.keys()), sum(self.recent.get())
+
+
 class Pairs(ProcessJoinFunction):
     def process_element(
         self, left: tuple[str, int], right: tuple[str, int], ctx: ProcessJoinFunction.Context
@@ -298,8 +325,8 @@ def joined(env: StreamExecutionEnvironment) -> tuple[DataStream, DataStream]:
 
 
 def fault_job() -> StreamGraph:
-    """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers and are
-    counted in twos, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, one with two
+    """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers, are
+    counted in twos and in states, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, one with two
     splits, one whose records two async operators ask about, and two that are joined in intervals and in windows."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
@@ -317,6 +344,8 @@ def fault_job() -> StreamGraph:
     sessions.set_parallelism(2).name("sessions").sink_to(CollectSink()).name("session sink")
     counts = results.count_window(2).reduce(lambda first, second: (first[0], first[1], first[2] + second[2]))
     counts.set_parallelism(2).name("counts").sink_to(CollectSink()).name("count sink")
+    tallies = results.process(Tallies()).set_parallelism(2).name("tallies")
+    tallies.sink_to(CollectSink()).name("tally sink")
     counted.get_side_output(late).sink_to(CollectSink()).name("late sink")
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
     strategy = strategy.with_idleness(Duration.of_millis(FLUSHED_MS))

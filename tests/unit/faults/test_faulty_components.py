@@ -16,7 +16,7 @@ from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.tasks import batches
 from flowsim.units import NS_PER_MS
-from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS, OTHER_LAWS
+from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS, OF_RECORDED_STATE, OTHER_LAWS
 from tests.support.jobs.fault_matrix import CASES, FaultCase, fault_job, run_case
 from tests.support.jobs.small_jobs import SmallJob
 
@@ -27,19 +27,19 @@ def test_every_fault_kind_is_in_matrix() -> None:
 
 
 def test_every_law_is_broken_by_a_fault() -> None:
-    assert {law for case in CASES for law in case.laws} == set(OTHER_LAWS)
+    assert {law for case in CASES for law in case.laws} == {*OTHER_LAWS, OF_RECORDED_STATE}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_fault_breaks_exactly_the_laws_of_its_case(case: FaultCase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_MOST_ACTIONS", 2_000)
-    recorder = MemoryRecorder(Level.FULL)
+    recorder = MemoryRecorder(Level.FULL, records_state=True)
     result = run_case(case, recorder)
     assert result.status is case.status
     whole = result.status is JobStatus.FINISHED
     outcomes = check_all(recorder, "complete" if whole else "stopped")
     assert {outcome.law for outcome in outcomes if outcome.verdict is Verdict.VIOLATED} == case.laws
-    assert all(outcome.rows_examined > 0 for outcome in outcomes if outcome.law in OTHER_LAWS) or not whole
+    assert all(outcome.rows_examined > 0 for outcome in outcomes if outcome.law not in OF_CHECKPOINTS) or not whole
     own = None if case.fault is None else FAULT_KINDS[case.fault.fault].law
     assert own is None or own in case.laws
     assert case.laws <= {own} or case.why

@@ -102,7 +102,10 @@ def test_laws_of_restarted_jobs_agree_with_oracle() -> None:
 
 
 def test_every_law_has_an_oracle() -> None:
-    """The other laws of checkpoints compare attempts; they have tests with damaged facts of real jobs instead."""
+    """The other laws of checkpoints compare attempts; they have tests with damaged facts of real jobs instead.
+
+    Law state reads what a run that records state found different from a model (test_state_mutations.py).
+    """
     assert set(OTHER_LAWS) == {law.id for law in ORACLE_LAWS}
-    others = {"restored-state", "exactly-once", "at-least-once", "committed-once"}
+    others = {"restored-state", "exactly-once", "at-least-once", "committed-once", "state"}
     assert {law.id for law in LAWS} - set(OTHER_LAWS) - OF_CHECKPOINTS.keys() == others

@@ -32,7 +32,7 @@ from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.values.types import Types
 
 LONG, STRING = Types.LONG(), Types.STRING()
-PUT, ADD, REMOVE, CLEAR, EXPIRE = StateAction
+PUT, ADD, REMOVE, CLEAR, EXPIRE, *_ = StateAction
 
 Shown = tuple[StateAction, int, str]
 

@@ -133,7 +133,8 @@ export class KeyStates {
     const { columns } = table;
     const found = new Map<string, { cell: Cell; contents: Contents }>();
     for (const row of rowsOf(this.facts, table, task, operator)) {
-      if (columns.key![row] !== key) continue;
+      // A row above EXPIRE is no change: law state found a difference.
+      if (columns.key![row] !== key || columns.action![row]! > StateChange.EXPIRE) continue;
       const [start, end] = [columns.window_start![row]!, columns.window_end![row]!];
       const id = `${columns.state![row]} ${start} ${end}`;
       let one = found.get(id);

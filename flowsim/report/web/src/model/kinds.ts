@@ -11,7 +11,7 @@ export const Phase = { BEGIN: 0, END: 1, WAIT: 2, RESUME: 3 };
 export const Wait = { COST: 0, MAIL: 1, BUFFER: 2, YIELD: 3, LOCK: 4, CHECKPOINT: 5 };
 export const Timer = { REGISTER: 0, DELETE: 1, FIRE: 2 };
 export const Async = { PUT: 0, INVOKE: 1, RETRY: 2, COMPLETE: 3, FAIL: 4, TIMEOUT: 5, EMIT: 6 };
-export const StateChange = { PUT: 0, ADD: 1, REMOVE: 2, CLEAR: 3, EXPIRE: 4 };
+export const StateChange = { PUT: 0, ADD: 1, REMOVE: 2, CLEAR: 3, EXPIRE: 4, WRONG_CONTENT: 5, WRONG_READ: 6 };
 export const Life = {
   RUNNING: 0, OPEN: 1, END_INPUT: 2, FINISH: 3, CLOSE: 4, FINISHED: 5, CANCELED: 6, FAILED: 7, STOP_WITH_DRAIN: 8,
   STOP_NO_DRAIN: 9, CANCELING: 10, INITIALIZING: 11, DEADLOCKED: 12, RESTORED_AS_FINISHED: 13, LIVELOCKED: 14,

@@ -386,13 +386,14 @@ const stateChanges: Maker = ({ task, at }, names, wording) => {
     ? `${verb} the contents of ${window} of key ${key}`
     : joined(verb, kind ? `${kind} state ${quoted(name)}` : name, `of key ${key}${window && `, ${window}`}`);
   const value = at.record ? names.record(at.record) : "";
-  const text = `${names.operator(task, at.operator!)} ${what}${value ? `: ${value}` : ""}`;
+  const between = at.action! > StateChange.EXPIRE ? " instead of " : ": ";
+  const text = `${names.operator(task, at.operator!)} ${what}${value && between + value}`;
   return { text: text + left(kind, at.action!, at.entries!), rules };
 };
 
 function left(kind: string, action: number, entries: number): string {
   const noun = COUNTED[kind];
-  if (!noun || action === StateChange.CLEAR) return "";
+  if (!noun || action === StateChange.CLEAR || action > StateChange.EXPIRE) return "";
   return noun === "entry" && entries !== 1 ? `, ${commas(entries)} entries now` : `, ${count(entries, noun)} now`;
 }
 

@@ -1,0 +1,104 @@
+"""Law state: keyed, broadcast and operator state contains and returns what the calls of the operator make of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.facts.kinds import Level, StateAction
+from flowsim.laws.job_graph import JobGraph, StateOfOperator, Task
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.slices import Slice
+
+ID: Final = "state"
+_WHAT: Final = {
+    int(StateAction.WRONG_CONTENT): "a call left something else in a state than it should have",
+    int(StateAction.WRONG_READ): "a read of a state returned something else than it should have",
+}
+_COLUMNS: Final = (
+    "seq", "time_ns", "operator", "state", "action", "key_hash", "key", "entries", "fingerprint", "window_start", "window_end",
+)  # fmt: skip
+
+
+class ComparedStates:
+    """Counts the changes of the states of one task, and finds the calls that differ from the state's model."""
+
+    def __init__(self, task: int, states: list[StateOfOperator], found: Findings) -> None:
+        self._task = task
+        self._states = {(state.operator, state.state): state for state in states}
+        self._found = found
+        found.examined += len(states)
+
+    def feed(self, facts: Slice) -> None:
+        rows = facts.of("state_changes")
+        for row in rows.tuples(_COLUMNS):
+            state = self._states.get((row[2], row[3]))
+            if state is None or not _is_judged(state):
+                continue
+            self._found.examined += 1
+            if row[4] in _WHAT:
+                self._broken(state, row)
+
+    def _broken(self, state: StateOfOperator, row: tuple[int, ...]) -> None:
+        seq, time_ns, operator, _, action, key_hash, key, entries, fingerprint, start, end = row
+        window = {"window_start": start, "window_end": end} if start or end else {}
+        self._found.broken(
+            _WHAT[action], (self._task, seq), task=self._task, seq=seq, time_ns=time_ns, operator=operator,
+            state=state.name, kind=state.kind, key_hash=key_hash, key=key, **window, expected_entries=entries,
+            expected_fingerprint=fingerprint,
+        )  # fmt: skip
+
+    def end(self, whole: bool) -> None:
+        """Nothing is left to examine."""
+
+
+def _is_judged(state: StateOfOperator) -> bool:
+    """Whether a state has a model; the contents of windows are what law window-fire judges."""
+    return not state.kind.startswith("window_")
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ComparedStates | None:
+    states = [state for state in graph.states if state.task == task.task and _is_judged(state)]
+    return ComparedStates(task.task, states, found[ID]) if states else None
+
+
+def _applies(graph: JobGraph) -> str:
+    if any(map(_is_judged, graph.states)):
+        return ""
+    return "no operator used keyed state, or changes of state were not recorded (setting record_state)"
+
+
+LAWS: Final = (
+    Law(
+        ID,
+        "Every call of keyed, broadcast and operator state has its effect and no other, and every read returns what the "
+        "calls before it make of the state.",
+        ("14.1", "14.2", "14.3", "14.4", "14.5", "14.6", "14.7"),
+        Level.FULL,
+        {"state_changes": _COLUMNS},
+        _make,
+        _applies,
+        attempts=Attempts.ALL,
+        counts="""\
+- Not applicable: table `states` is empty (the run was recorded without the setting `record_state`, or no operator used
+  keyed state), or its rows are all contents of windows (kinds `window_records` and `window_value`), which law
+  `window-fire` judges.
+- While state is recorded, flowsim keeps a second, independent *model* of each keyed state, each broadcast state, and
+  each operator state of a `CheckpointedFunction`. The model starts with the restored contents. After each call it
+  compares the state with the model:
+  - each call of `update`, `add`, `add_all`, `put`, `put_all`, `remove` and `clear`, and each merge of windows: the
+    number of entries, and the elements that the call writes or removes;
+  - each call of `value`, `get`, `contains`, `items`, `keys`, `values` and `is_empty`: what it returns. The order of keys
+    is compared with that of the state's own entries;
+  - reducing and aggregating states: the calls of the user's function, their arguments, and that the state contains the
+    last result. The model does not call the function itself;
+  - state with a time to live: also the time of each element. An element expires when the processing time in ms reaches
+    its last update plus the time to live. A read returns it after that only with `ReturnExpiredIfNotCleanedUp`, and
+    removes it. Cleanup removes only expired elements.
+- A difference is a row of `state_changes` with action WRONG_CONTENT or WRONG_READ: `entries` and `fingerprint` are those
+  of the model. The model then continues with what the state contains. After a call that raised an error, too, the model
+  takes over what the state contains.
+- Rows examined: rows of `states` and of `state_changes`, without contents of windows. Each row WRONG_CONTENT or WRONG_READ is a
+  violation.
+""",
+    ),
+)

@@ -1,0 +1,36 @@
+"""Equality of record values: of the same type, and NaN equals NaN."""
+
+from __future__ import annotations
+
+from flowsim.values.row import Row
+
+
+def are_equal(one: object, other: object) -> bool:
+    """Returns True if the values are equal; 1, 1.0 and True differ, also directly inside a list or tuple.
+
+    >>> are_equal([1, float("nan")], [1, float("nan")]), are_equal([1], [True])
+    (True, False)
+    """
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if one == other:
+        if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+            return list(map(type, one)) == list(map(type, other))
+        return True
+    return _are_equal_inside(one, other)
+
+
+def _are_equal_inside(one: object, other: object) -> bool:
+    """Compares values that Python finds different: they may contain NaN."""
+    if isinstance(one, float) and isinstance(other, float):
+        return one != one and other != other
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(are_equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(map(are_equal, one.values(), other.values()))
+    if isinstance(one, Row) and isinstance(other, Row):
+        return one.field_names == other.field_names and are_equal(one.field_values, other.field_values)
+    return False

@@ -1,4 +1,4 @@
-"""Creates the states of an operator by their descriptors. Flink: HeapKeyedStateBackend.StateCreateFactory, TtlStateFactory."""
+"""Creates the states of an operator by their descriptors. Flink: TtlStateFactory."""
 
 from __future__ import annotations
 

@@ -326,8 +326,9 @@ def joined(env: StreamExecutionEnvironment) -> tuple[DataStream, DataStream]:
 
 def fault_job() -> StreamGraph:
     """source -> map, keyed by the first field, 2 x 2 channels, tumbling windows of 10 ms, whose results set timers, are
-    counted in twos and in states, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle, one with two
-    splits, one whose records two async operators ask about, and two that are joined in intervals and in windows."""
+    counted in twos and in states, and sessions; a sink behind each. Beside it a source with a strategy that becomes idle,
+    one with two splits, one whose records two async operators ask about, and two that are joined in intervals and in
+    windows."""
     env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
     mapped = env.add_source(ScriptedSource(*scripts())).map(lambda pair: (pair[0], pair[1] + 1))
     keyed = mapped.set_parallelism(2).name("map").key_by(lambda pair: pair[0], Types.STRING())

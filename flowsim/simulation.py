@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         NoRestart,
         SavepointRestoreSettings,
     )
-    from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, Link
+    from flowsim.graph.job_settings import AdaptivePartitionerSettings, BufferDebloatSettings, Link
     from flowsim.laws.law import Verdict
     from flowsim.operators.async_wait.latency import (
         ExponentialLatency,
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from flowsim.validation.verdict import Report
 
 _MODULE_OF = {
-    "Link": "flowsim.graph.stream_graph",
-    "AdaptivePartitionerSettings": "flowsim.graph.stream_graph",
-    "BufferDebloatSettings": "flowsim.graph.stream_graph",
+    "Link": "flowsim.graph.job_settings",
+    "AdaptivePartitionerSettings": "flowsim.graph.job_settings",
+    "BufferDebloatSettings": "flowsim.graph.job_settings",
     "StopJob": "flowsim.cluster.run_actions",
     "CancelJob": "flowsim.cluster.run_actions",
     "TriggerCheckpoint": "flowsim.cluster.run_actions",

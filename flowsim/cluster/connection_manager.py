@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from flowsim.cluster.components import SubtaskComponents
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
-from flowsim.graph.stream_graph import Link
+from flowsim.graph.job_settings import Link
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.connections.partition_request_queue import PartitionRequestQueue
 from flowsim.network.connections.transport import ImmediateTransport, TimedTransport

@@ -16,7 +16,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph, input_count
 from flowsim.graph.job_graph import ChainedOperator, JobEdge
-from flowsim.graph.stream_graph import JobSettings
+from flowsim.graph.job_settings import JobSettings
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator

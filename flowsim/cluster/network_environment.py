@@ -15,7 +15,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import JobEdge
-from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings
+from flowsim.graph.job_settings import BufferDebloatSettings, JobSettings
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.buffer_debloater import BufferDebloater, ThroughputCalculator
 from flowsim.network.gates.input_channel import InputChannel

@@ -9,7 +9,7 @@ from typing import Self
 from flowsim.datastream.common.time import Duration
 from flowsim.errors import BadInput
 from flowsim.graph.checkpoint_settings import CheckpointSettings, checked_checkpoint_settings
-from flowsim.graph.stream_graph import JobSettings
+from flowsim.graph.job_settings import JobSettings
 
 
 class CheckpointingMode(Enum):

@@ -6,22 +6,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
-from flowsim.datastream.building.network_settings import NETWORK_SETTINGS, checked_number
+from flowsim.datastream.building.network_settings import BLOCKS
 from flowsim.datastream.building.operator_factories import MakeOperator
-from flowsim.datastream.building.transformation import (
-    Transformation,
-    Upstream,
-    checked_buffer_timeout,
-    checked_max_parallelism,
-    execution_plan,
-    generate,
-    positive,
-)
+from flowsim.datastream.building.transformation import Transformation, Upstream, execution_plan, generate
 from flowsim.datastream.common.configuration import Configuration
 from flowsim.errors import BadInput, JobFailed, MissingTimestamp, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
-from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
+from flowsim.graph.job_settings import JOB_SETTINGS, JobSettings
+from flowsim.graph.stream_graph import OperatorDescription, StreamGraph
 from flowsim.not_simulated import missing_attribute
 
 if TYPE_CHECKING:
@@ -38,8 +31,7 @@ class ExecutionConfig:
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
         """Sets the time between two periodic watermarks in ms; 0: no periodic watermarks (rule 8.2)."""
-        if type(interval) is not int or interval < 0:
-            raise BadInput(f"auto watermark interval: expected 0 ms or more, got {interval!r}")
+        JOB_SETTINGS["auto_watermark_interval_ms"].check(interval, "set_auto_watermark_interval")
         self._settings.auto_watermark_interval_ms = interval
         return self
 
@@ -68,7 +60,6 @@ class JobBuilder:
     def __init__(self) -> None:
         self.settings: JobSettings = JobSettings()
         """Settings of the job; read when its operators are made."""
-        self._max_parallelism: int | None = None
         self._run_settings: dict[str, object] = {}
         self._recording: tuple[str | Path, Level, int, bool] | None = None
         self._operators: list[Transformation] = []
@@ -85,24 +76,14 @@ class JobBuilder:
         """Sets options by Flink's keys, or fields of ``JobSettings`` by name, such as ``segment_size_bytes=1024``."""
         if configuration is not None:
             settings = {**configuration.settings(), **settings}
-        known = {field.name: getattr(self.settings, field.name) for field in fields(JobSettings)}
         for name, value in settings.items():
-            if name == "parallelism":
-                self.set_parallelism(_integer(name, value))
-            elif name == "max_parallelism":
-                self.set_max_parallelism(_integer(name, value))
-            elif name == "buffer_timeout_ms":
-                self.set_buffer_timeout(_integer(name, value))
-            elif name in NETWORK_SETTINGS:
-                setattr(self.settings, name, NETWORK_SETTINGS[name](value))
-            elif name not in known:
-                raise BadInput(f"configure: unknown setting {name!r}{did_you_mean(name, [*known, 'max_parallelism'])}")
-            elif isinstance(known[name], bool):
-                if not isinstance(value, bool):
-                    raise BadInput(f"configure: {name}: expected True or False, got {value!r}")
-                setattr(self.settings, name, value)
+            if name not in JOB_SETTINGS:
+                raise BadInput(f"configure: unknown setting {name!r}{did_you_mean(name, list(JOB_SETTINGS))}")
+            if name in BLOCKS:
+                setattr(self.settings, name, BLOCKS[name](value))
             else:
-                setattr(self.settings, name, checked_number(name, value))
+                JOB_SETTINGS[name].check(value, f"configure: {name}")
+                setattr(self.settings, name, value)
         return self
 
     def flowsim_settings(self, **settings: object) -> Self:
@@ -149,25 +130,22 @@ class JobBuilder:
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Sets the parallelism of operators that are added later and set none."""
-        self.settings.parallelism = positive(parallelism, "set_parallelism")
-        return self
+        return self.configure(parallelism=parallelism)
 
     def get_parallelism(self) -> int:
         return self.settings.parallelism
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Sets the number of key groups of operators that set none; default: by the parallelism (rule 1.21)."""
-        self._max_parallelism = checked_max_parallelism(max_parallelism, "set_max_parallelism")
-        return self
+        return self.configure(max_parallelism=max_parallelism)
 
     def get_max_parallelism(self) -> int:
         """Returns the number of key groups; -1 if none is set, as in Flink."""
-        return -1 if self._max_parallelism is None else self._max_parallelism
+        return -1 if self.settings.max_parallelism is None else self.settings.max_parallelism
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
         """Sets the time after which partly filled buffers are sent, in ms; 0: at once, -1: never."""
-        self.settings.buffer_timeout_ms = checked_buffer_timeout(timeout_millis, "set_buffer_timeout")
-        return self
+        return self.configure(buffer_timeout_ms=timeout_millis)
 
     def get_buffer_timeout(self) -> int:
         return self.settings.buffer_timeout_ms
@@ -200,7 +178,7 @@ class JobBuilder:
 
     def stream_graph(self, job_name: str | None = None) -> StreamGraph:
         """Returns the job built so far. Flink: StreamExecutionEnvironment.getStreamGraph."""
-        return generate(job_name or DEFAULT_JOB_NAME, self.settings, self._operators, self._max_parallelism)
+        return generate(job_name or DEFAULT_JOB_NAME, self.settings, self._operators)
 
     def get_execution_plan(self) -> str:
         """Returns the job as JSON, in the form of Flink's plan."""
@@ -242,9 +220,3 @@ _TIMESTAMP_ADVICE = (
 )
 
 _MISSING_ADVICE = "correct the record, or allow it by WatermarkStrategy.with_missing_timestamps('drop' or an OutputTag)"
-
-
-def _integer(name: str, value: object) -> int:
-    if type(value) is not int:
-        raise BadInput(f"configure: {name}: expected an integer, got {value!r}")
-    return value

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flowsim.errors import BadInput
 from flowsim.graph.job_graph import JobEdge, JobVertex
-from flowsim.graph.stream_graph import Link
+from flowsim.graph.job_settings import Link
 
 
 class LinkError(BadInput):

@@ -12,11 +12,11 @@ from flowsim.facts.recorder import Recorder
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.edge_links import links_of_edges
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
+from flowsim.graph.job_settings import JobSettings, Link
 from flowsim.graph.network_memory import NetworkMemory, plan_network_memory, pool_rows, task_manager_rows
 from flowsim.graph.pipelined_regions import PipelinedRegion, pipelined_regions
 from flowsim.graph.placement import Chain, Placement, place
 from flowsim.graph.plan_size import check_plan_size, check_shared_memory
-from flowsim.graph.stream_graph import JobSettings, Link
 from flowsim.limits import DEFAULT_LIMITS, Limits
 
 

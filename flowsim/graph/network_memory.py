@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import PoolKind
 from flowsim.graph.job_graph import JobEdge
+from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.placement import Placement
-from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.quantities import count_text

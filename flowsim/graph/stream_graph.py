@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal
 
-from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings
+from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.operator_cost import OperatorCosts
-from flowsim.graph.placement import TaskManagers
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
@@ -131,91 +130,6 @@ class StreamEdge:
     input_index: int = 0
     exchange: ResultPartitionType | None = None
     """The exchange mode; None: the job's default (rule 1.3)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The network between two operators' subtasks on different task managers.
-
-    ``source`` and ``target`` are operator names; None: any operator. ``bytes_per_second`` None: unlimited. Credits
-    travel in the other direction and also take ``latency_ns``.
-    """
-
-    source: str | None = None
-    target: str | None = None
-    latency_ns: int = 0
-    bytes_per_second: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BufferDebloatSettings:
-    """Settings of buffer debloating, with Flink's defaults (rules 6.22-6.24). Flink: BufferDebloatConfiguration."""
-
-    period_ms: int = 200
-    target_ms: int = 1000
-    threshold_percent: int = 25
-    samples: int = 20
-    starting_bytes: int = 1024
-    """The size of buffers before the first announcement, in bytes."""
-    minimum_bytes: int = 256
-    """The smallest announced size in bytes; the largest announced size is the segment size."""
-
-
-@dataclass(frozen=True, slots=True)
-class AdaptivePartitionerSettings:
-    """Settings of adaptive partition selection, with Flink's default (rules 2.3, 2.4)."""
-
-    max_traverse_size: int = 4
-    """The number of channels that a writer compares for one record, 2 or more."""
-
-
-@dataclass(slots=True)
-class JobSettings:
-    """Runtime settings of a job, with Flink's defaults (appendix B)."""
-
-    parallelism: int = 1
-    buffer_timeout_ms: int = 100
-    segment_size_bytes: int = 32768
-    network_buffers: int | None = None
-    """Number of segments of each task manager; None: as many as its pools may request."""
-    exclusive_buffers_per_channel: int = 2
-    floating_buffers_per_gate: int = 8
-    max_buffers_per_channel: int = 10
-    overdraft_buffers: int = 20
-    auto_watermark_interval_ms: int = 200
-    operator_chaining: bool = True
-    object_reuse: bool = False
-    cost_ns: int = 1000
-    """Default virtual cost of one record in one operator, in ns."""
-    budget_records: int = 4096
-    """Number of elements after which a task ends its batch, approximately; 1 while exploring."""
-    task_managers: TaskManagers = "each"
-    """The placement of subtasks.
-
-    Channels between subtasks of one task manager are local and have no credits (rule 6.18).
-    """
-    exchange: ResultPartitionType = ResultPartitionType.PIPELINED_BOUNDED
-    """The exchange mode of edges that set none (rule 1.3)."""
-    links: tuple[Link, ...] = ()
-    """The links of edges. An edge uses the first matching link; without a link it has no latency and no limit."""
-    buffer_debloat: BufferDebloatSettings | None = None
-    """Settings of buffer debloating; None: the buffer size is the segment size."""
-    adaptive_partitioner: AdaptivePartitionerSettings | None = None
-    """Settings of adaptive partition selection; None: REBALANCE and RESCALE select their channels in turn."""
-    latency_interval_ms: int = 0
-    """The interval of the sources' latency markers in ms; 0: no markers (rule 8.20)."""
-    watermark_alignment_buffer_size: int = 3
-    """Number of watermark samples of a source; the oldest sample is compared with the alignment limit (rule 8.23)."""
-    committer_retries: int = 10
-    """Number of further calls of a committer for committables that it asks to commit later (rule 12.31)."""
-    interruptible_timers: bool = False
-    """True if timers yield to mails between two firings, in operators that allow it (rule 9.18)."""
-    metrics_interval_ms: int = 5000
-    """The interval in ms at which every task's gauges are sampled for the recording; 0: no samples (section 13)."""
-    checkpointing: CheckpointSettings | None = None
-    """None: the job takes no checkpoints; its tasks run without any code for them."""
-    restart_strategy: RestartStrategySettings | None = None
-    """None: exponential delay with checkpoints, otherwise no restart (rule 12.29)."""
 
 
 @dataclass(slots=True)

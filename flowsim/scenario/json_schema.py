@@ -11,8 +11,7 @@ import re
 from typing import Any, Final
 
 from flowsim.scenario.scenario_model import ScenarioModel
-from flowsim.scenario.types import UNIT
-from flowsim.units import NS_PER_MS
+from flowsim.scenario.types import UNIT, shown_default
 
 Schema = dict[str, Any]
 
@@ -30,7 +29,6 @@ _BY_TYPE: Final = {
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 """A link in a description: docs/scenario.md shows it, an editor shows its text only."""
 
-_TIME_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
 _UNIT_WORDS: Final = {
     "ns": "duration",
     "ms": "duration in whole ms",
@@ -144,26 +142,6 @@ def _types(schema: Schema) -> list[str]:
 
 def _without_unit(schema: Schema) -> Schema:
     return {key: value for key, value in schema.items() if key != UNIT}
-
-
-def shown_default(default: object, unit: str | None) -> object:
-    """Returns a default in the form that a scenario writes.
-
-    >>> shown_default(200, "ms"), shown_default(1_000, "ns"), shown_default(-1, "timeout"), shown_default(32_768, "bytes")
-    ('200 ms', '1 us', 'never', '32 KiB')
-    """
-    if not isinstance(default, int) or unit in (None, "expression") or default == 0:
-        return default
-    if unit == "bytes":
-        mib, kib = 1 << 20, 1 << 10
-        return next(
-            (f"{default // size} {name}" for name, size in (("MiB", mib), ("KiB", kib)) if not default % size), default
-        )
-    if unit == "timeout" and default < 0:
-        return "never"
-    ns = default if unit == "ns" else default * NS_PER_MS
-    units = [*((name, ms * NS_PER_MS) for name, ms in _TIME_UNITS), ("us", 1_000), ("ns", 1)]
-    return next(f"{ns // size} {name}" for name, size in units if ns % size == 0)
 
 
 def _yaml(value: object) -> str:

@@ -206,7 +206,7 @@ def _has_other_schedule(
     compiled: CompiledScenario, settings: RunSettings, schedule: SchedulingPolicy, budget_records: int | None
 ) -> bool:
     """Returns True if the caller changed what decides the order of a run: its seed, its policy, or its batches."""
-    own_budget = compiled.scenario.model.settings.budget_records
+    own_budget = compiled.env.settings.budget_records
     budget = own_budget if budget_records is None else budget_records
     own = compiled.run.seed, compiled.run.policy, own_budget
     return (settings.seed, schedule.name, budget) != own

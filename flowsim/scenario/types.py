@@ -23,6 +23,7 @@ MAX_COLUMNS: Final = 1000
 
 K = TypeVar("K", bound=str)
 
+_TIME_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
 _SIZES: Final = {"B": 1, "KiB": 1024, "MiB": 1024 * 1024}
 
 
@@ -46,6 +47,26 @@ def shown(value: object) -> str:
         case dict():
             return f"a mapping of {len(value)}"
     return str(value)
+
+
+def shown_default(default: object, unit: str | None) -> object:
+    """Returns a default in the form that a scenario writes.
+
+    >>> shown_default(200, "ms"), shown_default(1_000, "ns"), shown_default(-1, "timeout"), shown_default(32_768, "bytes")
+    ('200 ms', '1 us', 'never', '32 KiB')
+    """
+    if not isinstance(default, int) or unit in (None, "expression") or default == 0:
+        return default
+    if unit == "bytes":
+        mib, kib = 1 << 20, 1 << 10
+        return next(
+            (f"{default // size} {name}" for name, size in (("MiB", mib), ("KiB", kib)) if not default % size), default
+        )
+    if unit == "timeout" and default < 0:
+        return "never"
+    ns = default if unit == "ns" else default * NS_PER_MS
+    units = [*((name, ms * NS_PER_MS) for name, ms in _TIME_UNITS), ("us", 1_000), ("ns", 1)]
+    return next(f"{ns // size} {name}" for name, size in units if ns % size == 0)
 
 
 def _to_ns(value: object) -> int:

@@ -9,8 +9,8 @@ from random import Random
 from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.operator_cost import RecordCosts
-from flowsim.graph.stream_graph import JobSettings
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.stream_operator import OperatorContext

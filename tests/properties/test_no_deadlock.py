@@ -17,7 +17,8 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, Link, StreamGraph
+from flowsim.graph.job_settings import AdaptivePartitionerSettings, BufferDebloatSettings, Link
+from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.law import Verdict
 from flowsim.testing import RandomJob, Schedule, random_jobs, run_job, schedules
 from flowsim.testing.runs import observe

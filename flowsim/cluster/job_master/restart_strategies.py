@@ -19,7 +19,7 @@ from flowsim.graph.checkpoint_settings import (
     FixedDelayRestart,
     NoRestart,
 )
-from flowsim.graph.stream_graph import JobSettings
+from flowsim.graph.job_settings import JobSettings
 
 
 def create_restart_strategy(

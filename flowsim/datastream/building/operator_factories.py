@@ -35,7 +35,8 @@ from flowsim.datastream.functions import (
     ReduceFunction,
 )
 from flowsim.datastream.functions.function import has_life_cycle, isolated
-from flowsim.graph.stream_graph import JobSettings, RestoreCheck, RunCheck, TwoPhaseCommit
+from flowsim.graph.job_settings import JobSettings
+from flowsim.graph.stream_graph import RestoreCheck, RunCheck, TwoPhaseCommit
 from flowsim.legacy.source_function import LegacySource, SourceFunction
 from flowsim.legacy.stream_sink import StreamSink
 from flowsim.legacy.stream_source import StreamSource

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
+from flowsim.graph.job_settings import JOB_SETTINGS, JobSettings
 from flowsim.graph.operator_cost import OperatorCosts
 from flowsim.graph.stream_graph import (
     DEFAULT_SLOT_SHARING_GROUP,
     ChainingStrategy,
-    JobSettings,
     OperatorDescription,
     PartitionerSpec,
     RestoreCheck,
@@ -24,7 +24,6 @@ from flowsim.graph.stream_graph import (
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
-from flowsim.state.key_group_range_assignment import UPPER_BOUND_MAX_PARALLELISM
 from flowsim.state.state_ttl_config import StateTtlConfig
 
 
@@ -80,22 +79,16 @@ class Transformation:
     """Raises BadInput if the operator cannot run, on this clock."""
 
     def set_parallelism(self, parallelism: int) -> None:
-        checked = positive(parallelism, f"operator {self.name!r}: parallelism")
-        if checked > UPPER_BOUND_MAX_PARALLELISM:
+        JOB_SETTINGS["parallelism"].check(parallelism, f"operator {self.name!r}: parallelism")
+        if self.required_parallelism is not None and parallelism != self.required_parallelism:
             raise BadInput(
-                f"operator {self.name!r}: parallelism: expected at most {UPPER_BOUND_MAX_PARALLELISM}, got {checked}"
-            )
-        if self.required_parallelism is not None and checked != self.required_parallelism:
-            raise BadInput(
-                f"operator {self.name!r}: parallelism must be {self.required_parallelism}, got {checked}: "
+                f"operator {self.name!r}: parallelism must be {self.required_parallelism}, got {parallelism}: "
                 f"{self.required_because}"
             )
-        self.parallelism = checked
+        self.parallelism = parallelism
 
 
-def generate(
-    name: str, settings: JobSettings, operators: Iterable[Transformation], max_parallelism: int | None
-) -> StreamGraph:
+def generate(name: str, settings: JobSettings, operators: Iterable[Transformation]) -> StreamGraph:
     """Generates the graph of these operators and all their upstream operators, in the order of their declaration.
 
     Raises BadInput for an empty job, a repeated uid, a forward edge between unequal parallelisms (rule 1.2), fewer key
@@ -107,7 +100,7 @@ def generate(
     _check_uids(used)
     graph = StreamGraph(name, settings)
     for operator in used:
-        node = _node(operator, max_parallelism, _slot_sharing_group(graph, operator))
+        node = _node(operator, settings.max_parallelism, _slot_sharing_group(graph, operator))
         if node.max_parallelism is not None and node.max_parallelism < node.parallelism:
             raise BadInput(
                 f"operator {operator.name!r}: parallelism {node.parallelism} exceeds max parallelism {node.max_parallelism}"
@@ -242,17 +235,3 @@ def _ship_strategy(graph: StreamGraph, edge: StreamEdge) -> str:
         return edge.partitioner.name
     equal = graph.nodes[edge.source_id].parallelism == graph.nodes[edge.target_id].parallelism
     return "FORWARD" if equal else "REBALANCE"
-
-
-def checked_max_parallelism(max_parallelism: int, what: str) -> int:
-    """Returns ``max_parallelism`` if it is in range (rule 1.22); otherwise raises BadInput naming ``what``."""
-    if positive(max_parallelism, what) > UPPER_BOUND_MAX_PARALLELISM:
-        raise BadInput(f"{what}: expected at most {UPPER_BOUND_MAX_PARALLELISM}, got {max_parallelism}")
-    return max_parallelism
-
-
-def checked_buffer_timeout(timeout_millis: int, what: str) -> int:
-    """Returns ``timeout_millis`` if it is -1 or more; otherwise raises BadInput naming ``what``."""
-    if type(timeout_millis) is not int or timeout_millis < -1:
-        raise BadInput(f"{what}: buffer timeout: expected -1 (never), 0 (at once) or ms, got {timeout_millis!r}")
-    return timeout_millis

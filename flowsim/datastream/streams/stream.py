@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from flowsim.datastream.building.network_settings import checked_exchange
 from flowsim.datastream.building.operator_factories import AnyKeySelector, MakeOperator
-from flowsim.datastream.building.transformation import (
-    Transformation,
-    Upstream,
-    checked_buffer_timeout,
-    checked_max_parallelism,
-)
+from flowsim.datastream.building.transformation import Transformation, Upstream
 from flowsim.datastream.job_builder import JobBuilder
 from flowsim.errors import BadInput
+from flowsim.graph.job_settings import JOB_SETTINGS
 from flowsim.graph.operator_cost import OperatorCosts, RecordCost, RecordCosts
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.not_simulated import missing_attribute
@@ -77,15 +73,15 @@ class OperatorHandle:
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Sets the number of key groups, at most 32768; by default derived from the parallelism (rules 1.21, 1.22)."""
         operator = self._operator("set_max_parallelism")
-        operator.max_parallelism = checked_max_parallelism(
-            max_parallelism, f"operator {operator.name!r}: max parallelism"
-        )
+        JOB_SETTINGS["max_parallelism"].check(max_parallelism, f"operator {operator.name!r}: max parallelism")
+        operator.max_parallelism = max_parallelism
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
         """Sets after how many ms a partly filled output buffer is sent; 0: at once, -1: never."""
         operator = self._operator("set_buffer_timeout")
-        operator.buffer_timeout_ms = checked_buffer_timeout(timeout_millis, f"operator {operator.name!r}")
+        JOB_SETTINGS["buffer_timeout_ms"].check(timeout_millis, f"operator {operator.name!r}: buffer timeout")
+        operator.buffer_timeout_ms = timeout_millis
         return self
 
     def disable_chaining(self) -> Self:

@@ -9,7 +9,7 @@ from random import Random
 from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, RunFailure
 from flowsim.cluster.run_actions import RunAction, TriggerCheckpoint, TriggerSavepoint
 from flowsim.graph.checkpoint_settings import CheckpointSettings, ExponentialDelayRestart, FixedDelayRestart
-from flowsim.graph.stream_graph import BufferDebloatSettings
+from flowsim.graph.job_settings import BufferDebloatSettings
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.disturbed_jobs import FILE_FORMATS, ORIGINS, PARTITIONINGS, SINKS, DisturbedJob, Origin, Step
 from tests.support.jobs.disturbed_steps import (

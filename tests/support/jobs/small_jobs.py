@@ -11,9 +11,9 @@ from flowsim.connectors.script import Entry, ScriptedSource
 from flowsim.connectors.source import BlockReader
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
+from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.stream_graph import (
     ChainingStrategy,
-    JobSettings,
     OperatorDescription,
     PartitionerSpec,
     StreamEdge,

@@ -15,7 +15,7 @@ from flowsim.facts.recorder import Recorder
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
-from flowsim.graph.stream_graph import Link
+from flowsim.graph.job_settings import Link
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.requested_checkpoints import ON_REQUEST
 from tests.support.jobs.restarted_job import Counts, ScriptedFailure

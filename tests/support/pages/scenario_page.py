@@ -37,7 +37,6 @@ from flowsim.scenario.features import (
     triggers,
     windows,
 )
-from flowsim.scenario.json_schema import shown_default
 from flowsim.scenario.sources import file_sources, generated_sources, scripted_sources, sources, watermarks
 from flowsim.scenario.types import (
     FIELD_PATTERN,
@@ -49,6 +48,7 @@ from flowsim.scenario.types import (
     UNIT,
     FunctionModel,
     Strict,
+    shown_default,
 )
 
 Schema = Mapping[str, Any]

@@ -10,7 +10,7 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import MapFunction, RuntimeContext, StreamExecutionEnvironment
 from flowsim.facts.kinds import BufferKind, BufferSide, Level, MailAction
 from flowsim.graph.checkpoint_settings import FixedDelayRestart
-from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.graph.job_settings import BufferDebloatSettings, Link
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.network.gates.buffer_debloater import BufferDebloater

@@ -10,7 +10,7 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, Level
 from flowsim.faults.catalogue import Fault
-from flowsim.graph.stream_graph import Link
+from flowsim.graph.job_settings import Link
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.jobs.small_jobs import SmallJob
 

@@ -10,7 +10,8 @@ from flowsim.cluster.mini_cluster import JobStatus, MiniCluster, RunOptions
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
-from flowsim.graph.stream_graph import Link, StreamGraph
+from flowsim.graph.job_settings import Link
+from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder

@@ -18,7 +18,7 @@ from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level, StoredAction
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, SavepointRestoreSettings
-from flowsim.graph.stream_graph import BufferDebloatSettings
+from flowsim.graph.job_settings import BufferDebloatSettings
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.simulation import FailTask

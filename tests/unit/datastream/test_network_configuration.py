@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
 
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Configuration
-from flowsim.datastream.common.configuration import OPTIONS
 from flowsim.errors import BadInput
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, JobSettings, Link
+from flowsim.graph.job_settings import AdaptivePartitionerSettings, BufferDebloatSettings, JobSettings, Link
+from flowsim.graph.setting import settings_of
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from flowsim.scenario.settings import SettingsModel
+from tests.support.pages.settings_page import OWNERS, PAGE, settings_page
 
 
 def env(**settings: object) -> StreamExecutionEnvironment:
@@ -71,7 +70,7 @@ def test_flink_keys_set_adaptive_partitioner() -> None:
 def test_adaptive_partitioner_compares_two_channels_at_least(enabled: str) -> None:
     """Flink checks the number also where the partitioner is not enabled."""
     keys = {f"{ADAPTIVE}enabled": enabled, f"{ADAPTIVE}max-traverse-size": "1"}
-    with pytest.raises(BadInput, match=re.escape(f"{ADAPTIVE}max-traverse-size: must be greater than 1, got 1")):
+    with pytest.raises(BadInput, match=re.escape(f"{ADAPTIVE}max-traverse-size: expected 2 or more, got 1")):
         env().configure(Configuration.from_dict(keys))
 
 
@@ -153,7 +152,7 @@ def test_placement_and_links_use_operator_names() -> None:
         ({"links": [Link(latency_ns=-1)]}, r"configure: links\[0\]: latency_ns: expected 0 or more, got -1"),
         (
             {"links": [Link(bytes_per_second=0)]},
-            r"configure: links\[0\]: bytes_per_second: expected 1 or more or None, got 0",
+            r"configure: links\[0\]: bytes_per_second: expected 1 or more, got 0",
         ),
         ({"buffer_debloat": 5}, "configure: buffer_debloat: expected BufferDebloatSettings, True or None, got 5"),
         (
@@ -198,18 +197,17 @@ def test_every_job_setting_can_be_configured() -> None:
         assert getattr(env(**{field.name: value}).settings, field.name) == value
 
 
-def test_docs_list_every_setting_with_scenario_and_flink_key() -> None:
-    page = (Path(__file__).parents[3] / "docs/datastream.md").read_text()
-    rows = re.findall(r"^\| `(\w+)`[^|]* \| `(\w+)` \|(.*)\|$", page, re.M)
-    assert sorted(name for name, _, _ in rows) == sorted(
-        {field.name for field in fields(JobSettings)} | {"max_parallelism"}
-    )
-    assert {key for _, key, _ in rows} <= set(SettingsModel.model_fields)
-    keys = {name: set(re.findall(r"`([\w.-]+)`", cell)) for name, _, cell in rows}
-    expected: dict[str, set[str]] = {name: set() for name in keys}
-    for key, option in OPTIONS.items():
-        expected[option.setting.partition(".")[0].replace("_enabled", "_ms")].add(key)
-    assert keys == expected
+def test_docs_list_every_setting_with_scenario_key_option_and_method() -> None:
+    page = PAGE.read_text()
+    assert page == settings_page(page), "write them again: make docs"
+
+
+def test_every_method_of_a_setting_exists() -> None:
+    made = env()
+    owners = made, made.get_config(), made.get_checkpoint_config()
+    named = [setting.method for owner in OWNERS.values() for setting in settings_of(owner) if setting.method]
+    assert len(named) > 10
+    assert [name for name in named if not any(name in dir(owner) for owner in owners)] == []
 
 
 def test_unknown_exchange_mode_is_refused() -> None:

@@ -10,7 +10,7 @@ from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import FAULT_KINDS, Fault
 from flowsim.faults.faulty_components import with_faults
-from flowsim.graph.stream_graph import Link
+from flowsim.graph.job_settings import Link
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder

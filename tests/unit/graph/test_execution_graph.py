@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 from flowsim.graph.edge_expansion import EdgeExpansion
 from flowsim.graph.execution_graph import channel_rows, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.graph.stream_graph import (
-    JobSettings,
-    OperatorDescription,
-    PartitionerSpec,
-    StreamEdge,
-    StreamGraph,
-    StreamNode,
-)
+from flowsim.graph.job_settings import JobSettings
+from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
 from flowsim.operators.functions.basic import MapOperator
 
 

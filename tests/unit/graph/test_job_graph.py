@@ -8,9 +8,9 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.graph.job_graph import create_job_graph
+from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.stream_graph import (
     ChainingStrategy,
-    JobSettings,
     OperatorDescription,
     PartitionerSpec,
     StreamEdge,

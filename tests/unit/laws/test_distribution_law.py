@@ -8,7 +8,8 @@ import pytest
 
 from flowsim.facts.kinds import ElementKind, Level, PoolKind, SegmentAction
 from flowsim.faults.catalogue import Fault
-from flowsim.graph.stream_graph import AdaptivePartitionerSettings, PartitionerSpec
+from flowsim.graph.job_settings import AdaptivePartitionerSettings
+from flowsim.graph.stream_graph import PartitionerSpec
 from flowsim.laws.channels.distribution import LAWS
 from flowsim.laws.channels.expansion import targets_of
 from flowsim.laws.job_graph import Edge, Task, job_graph

@@ -27,7 +27,8 @@ from flowsim.facts.kinds import (
     WaitKind,
 )
 from flowsim.graph.checkpoint_settings import CheckpointSettings, SavepointRestoreSettings
-from flowsim.graph.stream_graph import Link, OperatorDescription
+from flowsim.graph.job_settings import Link
+from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.legacy.async_wait_operator import LegacyAsyncWaitOperator

@@ -9,7 +9,7 @@ import pytest
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import ScenarioError
-from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, Link
+from flowsim.graph.job_settings import AdaptivePartitionerSettings, BufferDebloatSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario

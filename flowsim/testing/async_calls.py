@@ -13,6 +13,7 @@ Reply(latency_ms=2, results=('a',), error=None)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -232,6 +233,14 @@ class AsyncStep:
             if not self._tries_again(reply, attempt):
                 return reply.results
             attempt += 1
+
+    def outcomes(self, values: Counter[Value]) -> Counter[Value]:
+        """Returns how often each result is in the expected output, for elements that arrive as often as given."""
+        made: Counter[Value] = Counter()
+        for value, count in values.items():
+            for result in self.outcome(value):
+                made[result] += count
+        return made
 
     def _tries_again(self, reply: Reply, attempt: int) -> bool:
         if self.retry is None or attempt > self.retry.max_attempts:

@@ -15,6 +15,7 @@ from flowsim.connectors.script import (
     RecordEntry,
     ScriptedSource,
     WatermarkEntry,
+    end,
     record,
     sleep,
 )
@@ -68,11 +69,12 @@ def _awake(script: Sequence[Entry]) -> list[Entry]:
 
 
 def recoveries(
-    checkpoints: SearchStrategy[CheckpointSettings] | None = None, *, max_record: int = 6
+    checkpoints: SearchStrategy[CheckpointSettings] | None = None, *, min_record: int = 0, max_record: int = 6
 ) -> SearchStrategy[Recovery]:
     """Draws checkpoints with or without a failure at one of the first records; aligned checkpoints by default."""
     aligned = st.just(CheckpointSettings(_SHORT_INTERVAL_MS))
-    failures = st.one_of(st.none(), st.integers(0, max_record), st.integers(0, max_record))
+    at_record = st.integers(min_record, max_record)
+    failures = st.one_of(st.none(), at_record, at_record)
     return st.builds(Recovery, aligned if checkpoints is None else checkpoints, failures, st.sampled_from([0, 7]))
 
 
@@ -110,12 +112,20 @@ def reused_records() -> SearchStrategy[AsyncPart]:
 
 def restored_calls() -> SearchStrategy[AsyncPart]:
     """Draws async operators with elements in the queue at checkpoints, from which some are restored."""
-    scripts = st.lists(
-        st.lists(st.tuples(_READINGS, _GAPS_MS), min_size=3, max_size=8).map(_paced), min_size=1, max_size=2
-    )
     calls = _calls("near", "near", "one", capacity=st.sampled_from([10, 3, 2, 1]))
     checkpoints = st.one_of(st.just(CheckpointSettings(_SHORT_INTERVAL_MS)), _unaligned())
-    return st.builds(AsyncPart, scripts.map(tuple), calls, st.just(False), recoveries(checkpoints))
+    return st.builds(AsyncPart, _paced_scripts(), calls, st.just(False), recoveries(checkpoints))
+
+
+def chained_calls() -> SearchStrategy[AsyncPart]:
+    """Draws two async operators in one chain; the second one takes few elements, so that the first one often waits."""
+    first, second = _calls("one", "two"), _calls("one", capacity=st.sampled_from([1, 2]))
+    return st.builds(AsyncPart, _paced_scripts(), first, st.just(False), st.none(), second)
+
+
+def _paced_scripts() -> SearchStrategy[Scripts]:
+    script = st.lists(st.tuples(_READINGS, _GAPS_MS), min_size=3, max_size=8).map(_paced)
+    return st.lists(script, min_size=1, max_size=2).map(tuple)
 
 
 def _paced(readings: Sequence[tuple[tuple[str, int], int]]) -> tuple[Entry, ...]:
@@ -139,23 +149,33 @@ def readers_of_other_widths() -> SearchStrategy[TwoReaders]:
 
 def forced_alignments() -> SearchStrategy[SlowReader]:
     """Draws exchanges that align unaligned checkpoints with an aligned timeout, before a slow operator."""
-    return _slow_readers("broadcast", "forward", "rescale")
+    return st.builds(
+        SlowReader,
+        _numbers_of_subtasks(2, 8),
+        _GAPS_MS,
+        st.sampled_from(["broadcast", "forward", "rescale"]),
+        st.sampled_from([3_000, 500, 6_000]),
+        recoveries(_unaligned(), max_record=16),
+    )
 
 
 def overtaking_barriers() -> SearchStrategy[SlowReader]:
     """Draws exchanges with data that barriers overtake, before a slow operator, which is restored with that data."""
-    return _slow_readers("rebalance", "shuffle", "global")
-
-
-def _slow_readers(*partitionings: str) -> SearchStrategy[SlowReader]:
+    # So many records that a checkpoint is completed before one of them fails, while others wait.
     return st.builds(
         SlowReader,
-        st.lists(st.lists(st.integers(0, 99), min_size=2, max_size=8).map(tuple), min_size=2, max_size=3).map(tuple),
-        _GAPS_MS,
-        st.sampled_from(partitionings),
-        st.sampled_from([3_000, 500, 6_000]),
-        recoveries(_unaligned(), max_record=16),
+        _numbers_of_subtasks(4, 10),
+        st.sampled_from([1, 5]),
+        st.sampled_from(["rebalance", "shuffle", "global"]),
+        st.sampled_from([3_000, 6_000]),
+        recoveries(_unaligned(), min_record=3, max_record=8),
+        st.booleans(),
     )
+
+
+def _numbers_of_subtasks(least: int, most: int) -> SearchStrategy[tuple[tuple[int, ...], ...]]:
+    numbers = st.lists(st.integers(0, 99), min_size=least, max_size=most).map(tuple)
+    return st.lists(numbers, min_size=2, max_size=3).map(tuple)
 
 
 # Timers.
@@ -197,6 +217,27 @@ def _of_splits(pace_ms: int, steps: Sequence[tuple[str, tuple[str, int], int]]) 
     )
 
 
+def ended_splits() -> SearchStrategy[SplitsWithIdleness]:
+    """Draws sources whose splits end before their subtasks, which then have fewer splits, or none."""
+    step = st.tuples(st.sampled_from(["p0", "p1"]), _READINGS, st.sampled_from([5, 25, 1]))
+    script = st.builds(_with_ends, st.lists(step, min_size=1, max_size=6), st.sampled_from([90, 25]))
+    return st.builds(
+        SplitsWithIdleness,
+        st.lists(script, min_size=1, max_size=2).map(tuple),
+        st.sampled_from([None, 40]),
+        st.none(),
+        st.sampled_from([0, 2_000]),
+    )
+
+
+def _with_ends(steps: Sequence[tuple[str, tuple[str, int], int]], pause_ms: int) -> tuple[Entry, ...]:
+    """Returns a script that ends each split some ms after its last record, and the subtask after all of them."""
+    entries = list(_of_splits(5, steps))
+    for split in dict.fromkeys(split for split, _, _ in steps):
+        entries += [end(split=split), sleep(pause_ms)]
+    return tuple(entries)
+
+
 def two_inputs() -> SearchStrategy[TwoInputs]:
     """Draws keyed operators with two inputs that become idle at different times."""
     return st.builds(TwoInputs, _scripts(), _scripts())
@@ -218,9 +259,11 @@ def job_parts(max_parts: int = 2) -> SearchStrategy[tuple[JobPart, ...]]:
         answers_near_timeouts(),
         reused_records(),
         splits_with_idleness(),
+        ended_splits(),
         forced_alignments(),
         overtaking_barriers(),
         pending_timers(),
         restored_calls(),
+        chained_calls(),
     )
     return st.lists(part, max_size=max_parts).map(tuple)

@@ -73,6 +73,14 @@ NARROW_NETWORK: Final[Mapping[str, object]] = {
 """Settings with which some records fill the buffers before a slow operator."""
 
 
+FEW_CREDITS: Final[Mapping[str, object]] = {
+    "exclusive_buffers_per_channel": 1,
+    "floating_buffers_per_gate": 1,
+    "buffer_timeout_ms": 0,
+}
+"""Settings with which data waits before and behind an exchange: a slow reader grants few credits."""
+
+
 class _Failure(FlowsimError):
     """The failure of a part, which is restarted."""
 
@@ -123,31 +131,34 @@ class AsyncPart:
     """Scripts before an async operator.
 
     ``reuses_records``: the operator before it emits the same list for each record, and the job has object reuse.
+    ``chained``: a second async operator, in the chain of the first one.
     """
 
     scripts: tuple[tuple[Entry, ...], ...]
     calls: AsyncStep
     reuses_records: bool = False
     recovery: Recovery | None = None
+    chained: AsyncStep | None = None
 
     @property
     def settings(self) -> Mapping[str, object]:
         # Only operators of one chain pass the same object on.
-        reuse = {"object_reuse": True, "operator_chaining": True} if self.reuses_records else {}
-        return {**_settings(self.recovery), **reuse}
+        reuse = {"object_reuse": True} if self.reuses_records else {}
+        chaining = {"operator_chaining": True} if self.reuses_records or self.chained is not None else {}
+        return {**_settings(self.recovery), **reuse, **chaining}
 
     def add_to(self, env: StreamExecutionEnvironment) -> DataStream:
         stream = env.add_source(ScriptedSource(*self.scripts)).rebalance()
         width = len(self.scripts)
         read = stream.map(_OneList() if self.reuses_records else lambda value: value).set_parallelism(width)
-        return _last(self.calls.behind(read).set_parallelism(width), self.recovery).set_parallelism(width)
+        answered = self.calls.behind(read).set_parallelism(width)
+        if self.chained is not None:
+            answered = self.chained.behind(answered).set_parallelism(width)
+        return _last(answered, self.recovery).set_parallelism(width)
 
     def expected(self) -> Output:
-        made: Output = Counter()
-        for value, count in _values(self.scripts).items():
-            for result in self.calls.outcome(value):
-                made[result] += count
-        return made
+        answered = self.calls.outcomes(_values(self.scripts))
+        return answered if self.chained is None else self.chained.outcomes(answered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +219,7 @@ class SlowReader:
 
     ``partitioning``: of its first input; the second one is rebalanced. Where the first one supports no unaligned
     checkpoints, because it is broadcast or pointwise, the operator aligns those of both inputs (rule 12.19).
+    ``has_few_credits``: so few buffers that data waits in the outputs of the senders, too.
     """
 
     numbers: tuple[tuple[int, ...], ...]
@@ -215,10 +227,11 @@ class SlowReader:
     partitioning: PlainPartitioning
     cost_us: int
     recovery: Recovery
+    has_few_credits: bool = False
 
     @property
     def settings(self) -> Mapping[str, object]:
-        return self.recovery.settings
+        return {**self.recovery.settings, **(FEW_CREDITS if self.has_few_credits else {})}
 
     def add_to(self, env: StreamExecutionEnvironment) -> DataStream:
         width = len(self.numbers)

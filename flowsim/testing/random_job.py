@@ -272,9 +272,7 @@ def _batch(arriving: Counter[Number], stage: Stage) -> Counter[Number]:
     """Returns the output of a stage for a bag of numbers."""
     made: Counter[Number] = Counter()
     if stage.calls is not None:
-        for number, count in arriving.items():
-            for result in stage.calls.outcome(number):
-                made[_number(result)] += count
+        return Counter({_number(result): count for result, count in stage.calls.outcomes(Counter(arriving)).items()})
     match stage.kind:
         case "map":
             for number, count in arriving.items():

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.property
 
 WHOLE_JOBS = ("random_jobs", "async_jobs")
 PARTS = (
-    "window_jobs", "answers_near_timeouts", "reused_records", "restored_calls", "latency_markers",
+    "window_jobs", "answers_near_timeouts", "reused_records", "restored_calls", "chained_calls", "latency_markers",
     "readers_of_other_widths", "forced_alignments", "overtaking_barriers", "pending_timers", "splits_with_idleness",
-    "two_inputs", "reactivated_channels", "merging_sessions", "aggregates_without_result",
+    "ended_splits", "two_inputs", "reactivated_channels", "merging_sessions", "aggregates_without_result",
 )  # fmt: skip
 JOBS = 3
 """Of each kind; the other tests of random jobs run more of them by default."""

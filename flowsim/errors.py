@@ -120,6 +120,10 @@ class SuppressRestarts(FlowsimError):
     """A failure, or the cause of one, after which the job must not restart. Flink: SuppressRestartsException."""
 
 
+class EndlessTimers(SuppressRestarts):
+    """Timers that register timers fire without end, while the task does nothing else."""
+
+
 def reason_text(operator: str | None, record: str | None, cause: str) -> str:
     """Describes the cause of a failure, with the operator and the record if they are known.
 

@@ -48,6 +48,11 @@ class LivelockWatch:
         self._moved_at = 0
         """The number of batches when an element was processed last, as far as it was sampled."""
 
+    def watch(self, task: StreamTask, on_batch_end: Callable[[], None]) -> None:
+        """Bounds the timers of a task that register timers, as steps are; its batches report their ends and standstills."""
+        task.batches.on_batch_end, task.batches.on_standstill = on_batch_end, self.on_standstill
+        task.cancellation.most_firings = self._bounds.steps
+
     def on_standstill(self, is_livelock: bool) -> bool:
         """Called when very many turns or actions happened at one time; ends the run if nothing is processed meanwhile.
 

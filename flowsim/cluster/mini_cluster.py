@@ -205,7 +205,7 @@ class MiniCluster:
 
     def _prepare(self, task: StreamTask, master: JobMaster) -> None:
         """Lets the batches of a task report progress and watch the memory, and end before external events."""
-        task.batches.on_batch_end, task.batches.on_standstill = self._on_batch_end, self._livelock.on_standstill
+        self._livelock.watch(task, self._on_batch_end)
         self._events.prepare(task, master)
 
     async def _end_tasks(self, deployment: Deployment) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from flowsim.checkpoints.failover.execution_failure_handler import TooManyRestarts
-from flowsim.errors import BadInput, JobFailed, MemoryLimitReached, RunTooLong
+from flowsim.errors import BadInput, EndlessTimers, JobFailed, MemoryLimitReached, RunTooLong
 from flowsim.limits import Limits, to_raise
 from flowsim.units import NS_PER_MS
 
@@ -67,6 +67,8 @@ class EffectiveBounds:
         """Returns the error of a run that a failure ended because of a bound; None for other failures."""
         if isinstance(error, TooManyRestarts):
             return RunTooLong(f"{self.reached('restarts')}; the last failure: {failed}")
+        if isinstance(error, EndlessTimers):
+            return RunTooLong(f"the job is livelocked, and Flink would work on without end: {failed}")
         if isinstance(error, MemoryError):
             return MemoryLimitReached(f"{_out_of_memory('what the system has left')}; the last failure: {failed}")
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from typing import Protocol
 
-from flowsim.errors import InvariantViolation
+from flowsim.errors import EndlessTimers, InvariantViolation
 from flowsim.facts.kinds import ActionKind, LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
@@ -251,6 +251,8 @@ class StreamTask(ObservedTask):
         self.outbox.sealed = False
         self.is_running = False
         self._advance_clock()
+        if isinstance(self.failure, EndlessTimers):
+            self.trace_livelock()
         if self.checkpoints is not None:
             self.checkpoints.close()
         for wrapper in self.chain.wrappers:

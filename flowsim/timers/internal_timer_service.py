@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from mypy_extensions import mypyc_attr
 
+from flowsim.errors import EndlessTimers
 from flowsim.failure_location import note_timer
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer import InternalTimer
@@ -16,6 +17,8 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values.java_hash_map import capacity_for, in_order_of_bins
 
 N = TypeVar("N", bound=Hashable)
+_MOST_FIRINGS: Final = 200_000
+"""After so many timers that were registered while timers fire, their time must have advanced."""
 
 
 class KeyContext(Protocol):
@@ -42,10 +45,38 @@ class Triggerable(Protocol):
 class CancellationContext:
     """Reports whether the task of an operator was cancelled. Flink: StreamTaskCancellationContext."""
 
-    __slots__ = ("is_cancelled",)
+    __slots__ = ("is_cancelled", "most_firings")
 
     def __init__(self) -> None:
         self.is_cancelled: bool = False
+        self.most_firings: int = 2**62
+        """Number of timers after which the run is ended, if timers register timers that fire at once."""
+
+
+class Firings:
+    """Counts the timers that fire in a row; does not count those that waited before the first one fired.
+
+    A timer that registers itself again for the same time fires without end, as in Flink (rule 9.5).
+    """
+
+    __slots__ = ("_interval", "_left", "_most", "_new", "_reached")
+
+    def __init__(self, waiting: int, most: int) -> None:
+        self._most = most
+        self._interval: int = min(most, _MOST_FIRINGS)
+        self._left: int = 1 + waiting + self._interval
+        self._new = 0
+        self._reached: int = NO_TIMESTAMP - 1
+
+    def count(self, timestamp: int) -> None:
+        """Called before a timer fires; raises EndlessTimers."""
+        if self._left > 0:
+            self._left -= 1
+            return
+        self._new += self._interval
+        if self._new >= self._most or timestamp <= self._reached:
+            raise EndlessTimers(f"{self._new} timers that were registered while timers fired have fired in a row")
+        self._left, self._reached = self._interval, timestamp
 
 
 class TimersSnapshot(NamedTuple, Generic[N]):
@@ -158,9 +189,13 @@ class InternalTimerService(Generic[N]):
             self.key_context.set_current_key,
             self.triggerable.on_event_time,
         )
+        firings: Firings | None = None
         while not cancellation.is_cancelled and (timer := poll(timestamp)) is not None:
+            if firings is None:
+                firings = Firings(len(self.event_time_timers), cancellation.most_firings)
             set_current_key(timer.key, timer.key_id)
             try:
+                firings.count(timer.timestamp)
                 on_event_time(timer)
             except BaseException as error:
                 note_timer(error, timer.key, timer.timestamp)
@@ -174,9 +209,13 @@ class InternalTimerService(Generic[N]):
         """Fires the timers that are due at the *registered* time, which may be earlier than now (rule 9.9)."""
         self._next_timer = None
         queue, cancellation = self.processing_time_timers, self._cancellation
+        firings: Firings | None = None
         while not cancellation.is_cancelled and (timer := queue.poll(timestamp)) is not None:
+            if firings is None:
+                firings = Firings(len(queue), cancellation.most_firings)
             self.key_context.set_current_key(timer.key, timer.key_id)
             try:
+                firings.count(timer.timestamp)
                 self.triggerable.on_processing_time(timer)
             except BaseException as error:
                 note_timer(error, timer.key, timer.timestamp)

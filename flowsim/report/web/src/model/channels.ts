@@ -401,10 +401,7 @@ export class Channels {
   /** The ends of attempts of its tasks, each followed by a restart. */
   private resetsOf(channel: number): number[] {
     const { source = -1, target = -1 } = this.names.channels.get(channel) ?? {};
-    const ends = [source, target].flatMap((task) =>
-      this.attempts.restartsOf(task).map((begin) => this.attempts.firstPlace(task, begin)),
-    );
-    return ends.filter((end) => end >= 0).sort((one, other) => one - other);
+    return [source, target].flatMap((task) => this.attempts.breaksOf(task)).sort((one, other) => one - other);
   }
 
   rowsOf(channel: number): ChannelRows {

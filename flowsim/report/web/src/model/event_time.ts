@@ -6,7 +6,7 @@ import { countUpTo, type Facts } from "./facts";
 import { Element } from "./kinds";
 import type { Names } from "./names";
 import {
-  addElement, addMark, isGapBetween, markAt, mergedPoints, noMarks, pointsOf, rowsOf, Timing, type Marks, type Points, type Subject,
+  addBreaks, addElement, addMark, isGapBetween, markAt, mergedPoints, noMarks, pointsOf, rowsOf, Timing, type Marks, type Points, type Subject,
 } from "./points";
 import { planOf, type WindowPlan } from "./window_plan";
 import { Valve, type ChannelNow } from "./valve";
@@ -58,7 +58,7 @@ export class EventTime {
     readonly watermark: Marks,
     readonly lines: Line[],
     private readonly readWindows: () => WindowBox[],
-    /** Where the attempt before that of a place ended. */
+    /** Where the last attempt before a place ended; -1: none did. */
     private readonly firstPlace: (place: number) => number,
     /** null: the lines are splits, or the report does not have all elements of the channels. */
     private readonly valve: Valve | null,
@@ -110,8 +110,8 @@ export class EventTime {
   /** The watermark of the task and those that it is made of, at a place, in the attempt of that place. */
   watermarksAt(place: number): { task: WatermarkNow; lines: WatermarkNow[] } {
     const since = this.firstPlace(place);
-    const task = { ...this.now(NO_LINE, this.watermark, since, place), holds: false, role: "" };
-    const lines = this.lines.map((line) => this.now(line, line.marks, since, place));
+    const task = this.now(NO_LINE, this.watermark, place);
+    const lines = this.lines.map((line) => this.now(line, line.marks, place));
     if (!lines.every((line) => line.isKnown)) return { task, lines };
     if (this.subject.operator === OUTPUT) return { task, lines: ofSplits(lines, task.value ?? -BOUND) };
     if (!this.valve) return { task, lines };
@@ -120,11 +120,8 @@ export class EventTime {
     return { task: this.isCombined ? { ...task, ...valueOf(this.valve.combined) } : task, lines: found };
   }
 
-  private now({ label, channel }: NoLine, marks: Marks, since: number, place: number): WatermarkNow {
-    const known = markAt(marks, place);
-    // What an earlier attempt had is gone.
-    const isOld = known.isKnown && (marks.places[countUpTo(marks.places, place) - 1] ?? -1) <= since;
-    return { label, channel, holds: false, role: "", ...known, ...(isOld && { value: null, idle: false }) };
+  private now({ label, channel }: NoLine, marks: Marks, place: number): WatermarkNow {
+    return { label, channel, holds: false, role: "", ...markAt(marks, place) };
   }
 
   private ofChannel(line: WatermarkNow, now: ChannelNow): WatermarkNow {
@@ -239,7 +236,8 @@ export class EventTimes {
     const { facts, names } = this;
     const marks = subject.operator === OUTPUT ? this.outputMarks(subject.task) : this.taskMarks(subject);
     const lines = subject.operator === OUTPUT ? this.splits(subject.task) : this.channels(subject.task);
-    const firstPlace = (place: number) => this.attempts.firstPlace(subject.task, place);
+    const ends = this.attempts.breaksOf(subject.task);
+    const firstPlace = (place: number) => ends[countUpTo(ends, place) - 1] ?? -1;
     const valve = subject.operator === OUTPUT || !facts.isWhole("received") ? null : new Valve(facts, names, subject.task);
     const ofAttempt = [firstPlace, valve, !this.hasStrategy(subject)] as const;
     if (subject.operator < 0) {
@@ -247,7 +245,7 @@ export class EventTimes {
     }
     const plan = planOf(names, subject.task, subject.operator);
     const points = this.intakes(subject, plan);
-    const read = () => windowsOf(facts, { subject, plan, points, watermark: marks }, this.startNs);
+    const read = () => windowsOf(facts, { subject, plan, points, watermark: marks }, this.startNs, this.attempts.of(subject.task));
     return new EventTime(subject, plan, points, marks, lines, read, ...ofAttempt);
   }
 
@@ -308,12 +306,13 @@ export class EventTimes {
     if (generated.places.length) return generated;
     const { facts } = this;
     const { rows, columns, places } = facts.of("task_watermark");
-    const inputs: { watermark: number; idle: boolean }[] = [];
-    for (let input = 0; input < (this.names.tasks.get(task)?.inputs ?? 1); input++) inputs.push({ watermark: -BOUND, idle: false });
+    const first = () => Array.from({ length: this.names.tasks.get(task)?.inputs ?? 1 }, () => ({ watermark: -BOUND, idle: false }));
     const found = noMarks(facts, "task_watermark");
-    let combined = -BOUND;
+    const ends = this.attempts.breaksOf(task);
+    let [inputs, combined] = [first(), -BOUND];
     for (let row = 0; row < rows; row++) {
       if (facts.task[places[row]!] !== task) continue;
+      if (addBreaks(found, ends, places[row]!)) [inputs, combined] = [first(), -BOUND];
       const input = inputs[columns.input![row]!];
       if (!input) continue;
       if (columns.kind![row] === Element.WATERMARK) input.watermark = columns.timestamp![row]!;
@@ -322,6 +321,7 @@ export class EventTimes {
       if (active.length) combined = Math.max(combined, Math.min(...active.map((one) => one.watermark)));
       addMark(found, places[row]!, combined, active.length === 0);
     }
+    addBreaks(found, ends);
     return found;
   }
 
@@ -330,9 +330,11 @@ export class EventTimes {
     const first = [...this.names.channels.values()].find((channel) => channel.source === task);
     const { rows, columns, places } = this.facts.of("sent");
     const found = noMarks(this.facts, "sent");
+    const ends = this.attempts.breaksOf(task);
     for (let row = 0; row < rows; row++) {
-      if (columns.channel![row] === first?.id) addElement(found, places[row]!, columns.kind![row]!, columns.timestamp![row]!);
+      if (columns.channel![row] === first?.id) addElement(found, places[row]!, columns.kind![row]!, columns.timestamp![row]!, ends);
     }
+    addBreaks(found, ends);
     return found;
   }
 
@@ -354,8 +356,9 @@ export class EventTimes {
       if (kind !== Element.WATERMARK && kind !== Element.STATUS) continue;
       let marks = found.get(columns.channel![row]!);
       if (!marks) found.set(columns.channel![row]!, (marks = noMarks(this.facts, "received")));
-      addElement(marks, places[row]!, kind, columns.timestamp![row]!);
+      addElement(marks, places[row]!, kind, columns.timestamp![row]!, this.attempts.breaksOf(this.facts.task[places[row]!]!));
     }
+    for (const [channel, marks] of found) addBreaks(marks, this.attempts.breaksOf(this.names.channels.get(channel)!.target));
     return found;
   }
 
@@ -387,12 +390,14 @@ export class EventTimes {
   private generated(task: number, ofOperator: (operator: number) => boolean, split: number): Marks {
     const { rows, columns, places } = this.facts.of("generated_watermark");
     const found = noMarks(this.facts, "generated_watermark");
+    const ends = this.attempts.breaksOf(task);
     for (let row = 0; row < rows; row++) {
       const isOf = this.facts.task[places[row]!] === task && columns.split![row] === split;
       if (isOf && ofOperator(columns.operator![row]!)) {
-        addElement(found, places[row]!, columns.kind![row]!, columns.timestamp![row]!);
+        addElement(found, places[row]!, columns.kind![row]!, columns.timestamp![row]!, ends);
       }
     }
+    addBreaks(found, ends);
     return found;
   }
 }

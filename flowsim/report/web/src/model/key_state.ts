@@ -1,5 +1,6 @@
 /** The windows, timers and keyed state of one key in one operator, over time. */
 
+import { isIn, type Attempts } from "./attempts";
 import type { EventTimes } from "./event_time";
 import { countUpTo, type Facts } from "./facts";
 import { StateChange, Timer } from "./kinds";
@@ -31,9 +32,11 @@ export interface TimerBar {
   timestamp: number;
   window: string;
   begin: number;
-  /** Where it fired or was deleted; Infinity if neither happened. */
+  /** Where it fired or was deleted, or its attempt ended; Infinity if none of these happened. */
   end: number;
   fired: boolean;
+  /** Whether its attempt ended before it. */
+  isLost: boolean;
 }
 
 export interface StateNow {
@@ -84,6 +87,7 @@ export class KeyStates {
     private readonly facts: Facts,
     private readonly names: Names,
     private readonly eventTimes: EventTimes,
+    private readonly attempts: Attempts,
   ) {}
 
   /** Operators with recorded changes of state first. */
@@ -130,57 +134,80 @@ export class KeyStates {
 
   private cells({ task, operator }: StateSubject, key: number): Cell[] {
     const table = this.facts.of("state_changes");
-    const { columns } = table;
-    const found = new Map<string, { cell: Cell; contents: Contents }>();
-    for (const row of rowsOf(this.facts, table, task, operator)) {
-      // A row above EXPIRE is no change: law state found a difference.
-      if (columns.key![row] !== key || columns.action![row]! > StateChange.EXPIRE) continue;
-      const [start, end] = [columns.window_start![row]!, columns.window_end![row]!];
-      const id = `${columns.state![row]} ${start} ${end}`;
-      let one = found.get(id);
-      if (!one) {
+    const { columns, places } = table;
+    const isOfKey = (row: number) => columns.key![row] === key;
+    // A row above EXPIRE is no change: law state found a difference.
+    const isChange = (row: number) => columns.action![row]! <= StateChange.EXPIRE;
+    const rows = rowsOf(this.facts, table, task, operator).filter((row) => isOfKey(row) && isChange(row));
+    const cells = new Map<string, Cell>();
+    for (const { begin, own, isRestarted, restored } of this.attempts.of(task)) {
+      const held = new Map<string, Contents>();
+      const apply = (row: number): [Cell, Contents] => {
+        const [start, end] = [columns.window_start![row]!, columns.window_end![row]!];
         const [name, kind] = this.names.state(task, operator, columns.state![row]!);
+        const id = `${columns.state![row]} ${start} ${end}`;
         const window = start || end ? windowText(start, end) : "";
-        one = { cell: { name, kind, window, places: [], values: [], entries: [] }, contents: contentsOf(kind) };
-        found.set(id, one);
+        const cell = known(cells, id, () => ({ name, kind, window, places: [], values: [], entries: [] }));
+        const contents = known(held, id, () => contentsOf(kind));
+        const record = columns.record![row]!;
+        contents.apply(columns.action![row]!, record ? this.names.record(record) || UNKNOWN : UNKNOWN, columns.entries![row]!);
+        return [cell, contents];
+      };
+      const entries = new Map<Cell, [Contents, number]>();
+      for (const row of rows.filter((one) => isIn(restored ?? [], places[one]!))) {
+        const [cell, contents] = apply(row);
+        entries.set(cell, [contents, columns.entries![row]!]);
       }
-      const record = columns.record![row]!;
-      const text = record ? this.names.record(record) || UNKNOWN : UNKNOWN;
-      one.contents.apply(columns.action![row]!, text, columns.entries![row]!);
-      one.cell.places.push(table.places[row]!);
-      one.cell.values.push(columns.entries![row] ? one.contents.text : null);
-      one.cell.entries.push(columns.entries![row]!);
+      for (const [cell, [contents, count]] of entries) if (count) addChange(cell, begin, contents.text, count);
+      for (const row of rows.filter((one) => isIn([own], places[one]!))) {
+        const [cell, contents] = apply(row);
+        addChange(cell, places[row]!, contents.text, columns.entries![row]!);
+      }
+      for (const cell of cells.values()) if (isRestarted && cell.entries.at(-1)) addChange(cell, own[1], "", 0);
     }
-    return [...found.values()].map(({ cell }) => cell);
+    return [...cells.values()];
   }
 
   private timers({ task, operator }: StateSubject, key: number): TimerBar[] {
     const table = this.facts.of("timers");
     const { columns, places } = table;
-    const open = new Map<string, TimerBar>();
+    const rows = rowsOf(this.facts, table, task, operator).filter((row) => columns.key![row] === key);
     const found: TimerBar[] = [];
-    for (const row of rowsOf(this.facts, table, task, operator)) {
-      if (columns.key![row] !== key) continue;
-      const [start, end] = [columns.window_start![row]!, columns.window_end![row]!];
-      const timestamp = columns.timestamp![row]!;
-      const id = `${columns.service![row]} ${columns.domain![row]} ${timestamp} ${start} ${end}`;
-      const place = places[row]!;
-      if (columns.action![row] === Timer.REGISTER) {
-        if (open.has(id)) continue;
-        const window = start < end ? windowText(start, end) : "";
-        const bar = { isEventTime: columns.domain![row] === 0, timestamp, window, begin: place, end: Infinity, fired: false };
-        open.set(id, bar);
-        found.push(bar);
-        continue;
-      }
-      const bar = open.get(id);
-      if (!bar) continue;
-      bar.end = place;
-      bar.fired = columns.action![row] === Timer.FIRE;
-      open.delete(id);
+    for (const { begin, own, isRestarted, restored } of this.attempts.of(task)) {
+      const open = new Map<string, TimerBar>();
+      const apply = (row: number) => {
+        const [start, end] = [columns.window_start![row]!, columns.window_end![row]!];
+        const timestamp = columns.timestamp![row]!;
+        const id = `${columns.service![row]} ${columns.domain![row]} ${timestamp} ${start} ${end}`;
+        const bar = open.get(id);
+        if (columns.action![row] === Timer.REGISTER) {
+          const window = start < end ? windowText(start, end) : "";
+          const isEventTime = columns.domain![row] === 0;
+          if (!bar) open.set(id, { isEventTime, timestamp, window, begin: places[row]!, end: Infinity, fired: false, isLost: false });
+        } else if (bar) {
+          open.delete(id);
+          if (places[row]! > own[0]) found.push({ ...bar, end: places[row]!, fired: columns.action![row] === Timer.FIRE });
+        }
+      };
+      rows.filter((row) => isIn(restored ?? [], places[row]!)).forEach(apply);
+      for (const [id, bar] of open) open.set(id, { ...bar, begin });
+      rows.filter((row) => isIn([own], places[row]!)).forEach(apply);
+      for (const bar of open.values()) found.push(isRestarted ? { ...bar, end: own[1], isLost: true } : bar);
     }
-    return found;
+    return found.sort((one, other) => one.begin - other.begin);
   }
+}
+
+function known<T>(all: Map<string, T>, id: string, make: () => T): T {
+  let found = all.get(id);
+  if (found === undefined) all.set(id, (found = make()));
+  return found;
+}
+
+function addChange(cell: Cell, place: number, text: string, entries: number): void {
+  cell.places.push(place);
+  cell.values.push(entries ? text : null);
+  cell.entries.push(entries);
 }
 
 export function timerText({ isEventTime, timestamp, window }: TimerBar): string {

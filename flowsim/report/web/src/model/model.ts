@@ -53,7 +53,7 @@ export class Model {
     this.timeline = new Timeline(facts, this.attempts, this.checkpoints);
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
     this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns, this.attempts);
-    this.keyStates = new KeyStates(facts, this.names, this.eventTimes);
+    this.keyStates = new KeyStates(facts, this.names, this.eventTimes, this.attempts);
     this.lateCauses = new Causes(facts, this.names, "late_drop");
     this.arrivalCauses = new Causes(facts, this.names, "window_intake");
   }

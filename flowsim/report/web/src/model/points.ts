@@ -1,6 +1,7 @@
 /** Records and watermarks of one operator or task, in the order of their places. */
 
 import { BOUND } from "../decode";
+import { isIn, type Part } from "./attempts";
 import { countUpTo, type Facts, type Table } from "./facts";
 import { Element } from "./kinds";
 
@@ -23,6 +24,8 @@ export interface Marks {
   idle: boolean[];
   /** Places from which on the watermark is not known until the next mark: some facts before them are not here. */
   gaps: number[];
+  /** The numbers of the marks whose value is below that of the mark before: the first ones of another attempt. */
+  falls: number[];
 }
 
 /** By number. */
@@ -81,30 +84,32 @@ export function mergedPoints(arrived: Points, late: Points): Points {
   }
   const chosen = <Name extends keyof Points>(name: Name): number[] =>
     order.map((number) => (number < 0 ? late[name][~number]! : arrived[name][number]!));
-  return {
-    places: Uint32Array.from(chosen("places")),
-    timestamps: Float64Array.from(chosen("timestamps")),
-    watermarks: Float64Array.from(chosen("watermarks")),
-    timings: Uint8Array.from(chosen("timings")),
-    keys: Uint32Array.from(chosen("keys")),
-    records: Uint32Array.from(chosen("records")),
-    latePlaces: Uint32Array.from(chosen("latePlaces")),
-  };
+  return typed(chosen);
 }
 
 /** ``table``: where the marks are from. */
 export function noMarks(facts: Facts, table: string): Marks {
-  return { places: [], values: [], idle: [], gaps: facts.isWhole(table) ? [] : facts.gaps };
+  return { places: [], values: [], idle: [], gaps: facts.isWhole(table) ? [] : facts.gaps, falls: [] };
 }
 
 export function addMark(marks: Marks, place: number, value: number, idle: boolean): void {
+  if (value < (marks.values.at(-1) ?? -BOUND)) marks.falls.push(marks.places.length);
   marks.places.push(place);
   marks.values.push(value);
   marks.idle.push(idle);
 }
 
-/** Adds an element if it is a watermark or a status. */
-export function addElement(marks: Marks, place: number, kind: number, timestamp: number): void {
+/** Ends the marks where attempts end, each before a place: their watermarks are gone. Returns whether it did. */
+export function addBreaks(marks: Marks, ends: readonly number[], before = Infinity): boolean {
+  const last = marks.places.at(-1) ?? Infinity;
+  const found = ends.filter((end) => last < end && end < before);
+  for (const end of found) addMark(marks, end, -BOUND, false);
+  return found.length > 0;
+}
+
+/** Adds an element if it is a watermark or a status. ``ends``: of attempts. */
+export function addElement(marks: Marks, place: number, kind: number, timestamp: number, ends: readonly number[]): void {
+  if (ends.length) addBreaks(marks, ends, place);
   if (kind === Element.WATERMARK) addMark(marks, place, timestamp, marks.idle.at(-1) ?? false);
   else if (kind === Element.STATUS) addMark(marks, place, marks.values.at(-1) ?? -BOUND, timestamp !== 0);
 }
@@ -122,20 +127,47 @@ export function isGapBetween({ gaps }: Marks, first: number, last: number): bool
   return countUpTo(gaps, last) > countUpTo(gaps, first);
 }
 
-/** The first place at which the watermark is at least a value; Infinity if it never is. */
-export function placeOfWatermark({ places, values }: Marks, value: number): number {
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (values[middle]! < value) low = middle + 1;
-    else high = middle;
+/** The place of the first mark with at least a value, from the last one before a place on; Infinity if there is none. */
+export function placeOfWatermark({ places, values, falls }: Marks, value: number, since: number): number {
+  let low = Math.max(0, countUpTo(places, since) - 1);
+  // Within an attempt it does not decrease.
+  for (const end of [...falls.slice(countUpTo(falls, low)), values.length]) {
+    let high = end;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (values[middle]! < value) low = middle + 1;
+      else high = middle;
+    }
+    if (low < end) return places[low]!;
   }
-  return places[low] ?? Infinity;
+  return Infinity;
 }
 
-/** Whether the fact before a mark is here too: otherwise the watermark may have advanced earlier. */
-export function isFirstKnown(marks: Marks, place: number): boolean {
-  const at = countUpTo(marks.places, place) - 1;
-  return !isGapBetween(marks, at > 0 ? marks.places[at - 1]! : -1, place);
+/** The marks in several parts of the run; none is known at the begin of a part. */
+export function marksIn({ places, values, idle, gaps }: Marks, parts: readonly Part[]): Marks {
+  const found: Marks = { places: [], values: [], idle: [], gaps, falls: [] };
+  for (const [after, upTo] of parts) {
+    if (found.places.length) addMark(found, after, -BOUND, false);
+    for (let at = countUpTo(places, after); at < countUpTo(places, upTo); at++) addMark(found, places[at]!, values[at]!, idle[at]!);
+  }
+  return found;
+}
+
+/** The records at the places that are in several parts of the run. */
+export function pointsIn(points: Points, parts: readonly Part[]): Points {
+  const numbers = [...points.places.keys()].filter((number) => isIn(parts, points.places[number]!));
+  const chosen = <Name extends keyof Points>(name: Name): number[] => numbers.map((number) => points[name][number]!);
+  return typed(chosen);
+}
+
+function typed(chosen: (name: keyof Points) => number[]): Points {
+  return {
+    places: Uint32Array.from(chosen("places")),
+    timestamps: Float64Array.from(chosen("timestamps")),
+    watermarks: Float64Array.from(chosen("watermarks")),
+    timings: Uint8Array.from(chosen("timings")),
+    keys: Uint32Array.from(chosen("keys")),
+    records: Uint32Array.from(chosen("records")),
+    latePlaces: Uint32Array.from(chosen("latePlaces")),
+  };
 }

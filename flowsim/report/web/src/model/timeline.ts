@@ -204,11 +204,6 @@ export class Timeline {
     return Object.fromEntries(this.names.map((name) => [name, this.track(task, name).openCount(place)]));
   }
 
-  /** The ends of attempts that a restart follows. */
-  private endsOf(task: number): number[] {
-    return this.attempts.restartsOf(task).map((begin) => this.attempts.firstPlace(task, begin)).filter((end) => end >= 0);
-  }
-
   private rowsOf(task: number, table: string): number[] {
     let found = this.rows.get(table);
     if (!found) {
@@ -228,10 +223,10 @@ export class Timeline {
   private readTrack(task: number, name: TrackName): Track {
     const of = (table: string): [Table, number[]] => [this.facts.of(table), this.rowsOf(task, table)];
     switch (name) {
-      case "actions": return actionsOf(...of("actions"), this.endsOf(task));
-      case "mails": return mailsOf(...of("mails"), this.endsOf(task));
-      case "timers": return timersOf(of("timers"), of("system_timers"), this.endsOf(task));
-      case "async": return elementsOf(...of("async_elements"), this.endsOf(task));
+      case "actions": return actionsOf(...of("actions"), this.attempts.breaksOf(task));
+      case "mails": return mailsOf(...of("mails"), this.attempts.breaksOf(task));
+      case "timers": return timersOf(of("timers"), of("system_timers"), this.attempts.breaksOf(task));
+      case "async": return elementsOf(...of("async_elements"), this.attempts.breaksOf(task));
       case "checkpoints": return checkpointsOf(this.checkpoints, task);
       case "snapshots": return snapshotsOf(this.facts, ...of("snapshots"));
     }

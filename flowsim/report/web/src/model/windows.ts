@@ -1,8 +1,9 @@
 /** Windows over time: from their first record through their fires to their removal. */
 
 import { BOUND } from "../decode";
-import type { Facts } from "./facts";
-import { placeOfWatermark, rowsOf, Timing, type Marks, type Points, type Subject } from "./points";
+import { isIn, type Attempt, type Part } from "./attempts";
+import type { Facts, Table } from "./facts";
+import { marksIn, placeOfWatermark, pointsIn, rowsOf, Timing, type Marks, type Points, type Subject } from "./points";
 import { assigned, cleanupOf, type WindowPlan } from "./window_plan";
 
 export interface Fire {
@@ -21,9 +22,13 @@ export interface WindowBox {
   /** null: not all records are in the report. */
   records: number | null;
   fires: Fire[];
-  /** Where it was removed, or merged into a larger one; Infinity if that did not happen. */
+  /** Where it was removed, or merged into a larger one, or its attempt ended; Infinity if none of these happened. */
   gone: number;
   isMerged: boolean;
+  /** Whether its attempt ended before it. */
+  isLost: boolean;
+  /** Whether it fired in an attempt before the one that has restored it. */
+  hasFired: boolean;
 }
 
 export interface WindowsOf {
@@ -33,13 +38,39 @@ export interface WindowsOf {
   watermark: Marks;
 }
 
-/** In the order of their first records. A fact at one place may concern several windows. */
-export function windowsOf(facts: Facts, of: WindowsOf, startNs: number): WindowBox[] {
+/** Those of each attempt: a restored window begins with the attempt, and what an attempt has at its end is gone. */
+export function windowsOf(facts: Facts, of: WindowsOf, startNs: number, attempts: readonly Attempt[]): WindowBox[] {
+  if (attempts.length < 2) return windowsIn(facts, of, startNs, null);
+  const found = attempts.flatMap((attempt) => windowsOfAttempt(facts, of, startNs, attempt));
+  return found.sort((one, other) => one.first - other.first);
+}
+
+function windowsOfAttempt(facts: Facts, of: WindowsOf, startNs: number, { begin, own, isRestarted, restored }: Attempt): WindowBox[] {
+  const parts = [...(restored ?? []), own];
+  const ofParts = { ...of, points: pointsIn(of.points, parts), watermark: marksIn(of.watermark, parts) };
+  const found: WindowBox[] = [];
+  for (const box of windowsIn(facts, ofParts, startNs, parts)) {
+    if (box.gone <= own[0]) continue;
+    const fires = box.fires.filter(({ place }) => place > own[0]);
+    const isLost = isRestarted && box.gone > own[1];
+    found.push({
+      ...box, first: Math.max(begin, box.first), gone: isLost ? own[1] : box.gone, isLost, fires,
+      hasFired: fires.length < box.fires.length,
+    });
+  }
+  return found;
+}
+
+/** In the order of their first records. A fact at one place may concern several windows. ``parts``: null for all. */
+function windowsIn(facts: Facts, of: WindowsOf, startNs: number, parts: readonly Part[] | null): WindowBox[] {
   const boxes = new Boxes(of, facts.isWhole("window_intake"));
   const { plan, points, subject } = of;
   const tables = { fires: facts.of("window_fire"), merges: facts.of("window_merge"), intake: facts.of("window_intake") };
-  const fires = rowsOf(facts, tables.fires, subject.task, subject.operator);
-  const merges = rowsOf(facts, tables.merges, subject.task, subject.operator);
+  const rowsIn = (table: Table) => {
+    const rows = rowsOf(facts, table, subject.task, subject.operator);
+    return parts ? rows.filter((row) => isIn(parts, table.places[row]!)) : rows;
+  };
+  const [fires, merges] = [rowsIn(tables.fires), rowsIn(tables.merges)];
   let [fire, merge] = [0, 0];
   const until = (place: number) => {
     for (; fire < fires.length && tables.fires.places[fires[fire]!]! < place; fire++) {
@@ -100,7 +131,7 @@ class Boxes {
     let box = known.get(name);
     if (box && this.goneAt(box) <= place) box = undefined;
     if (!box) {
-      box = { key, start, end, first: place, records: this.hasRecords ? 0 : null, fires: [], gone: Infinity, isMerged: false };
+      box = { key, start, end, first: place, records: this.hasRecords ? 0 : null, fires: [], gone: Infinity, isMerged: false, isLost: false, hasFired: false };
       known.set(name, box);
       this.all.push(box);
     }
@@ -153,7 +184,7 @@ class Boxes {
   private goneAt(box: WindowBox, facts?: Facts, startNs = 0): number {
     const { plan, watermark } = this.of;
     if (!plan || plan.shape === "global" || box.end >= BOUND) return Infinity;
-    if (plan.isEventTime) return placeOfWatermark(watermark, cleanupOf(plan, box.end));
+    if (plan.isEventTime) return placeOfWatermark(watermark, cleanupOf(plan, box.end), box.first);
     const last = box.fires.at(-1);
     if (!facts || !last) return Infinity;
     return Math.floor((facts.time[last.place]! + startNs) / 1e6) >= box.end - 1 ? last.place : Infinity;

@@ -10,6 +10,7 @@ import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import type { Drawing } from "../ui/canvas";
 import { hatched } from "../ui/colours";
+import { drawAttempts } from "../ui/checkpoint_marks";
 import { drawEventAxis, eventAxis, type EventAxis } from "../ui/event_axis";
 
 /** With more records in view they are counted into cells of a raster. */
@@ -77,6 +78,7 @@ export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelat
   else drawWatermark(view);
   if (isRaster) drawRaster(view, numbers);
   else drawPoints(view, numbers);
+  drawAttempts(store, drawing, of.subject.task, TOP, bottom - TOP);
   context.restore();
 }
 
@@ -180,7 +182,8 @@ function drawWindows(drawing: Drawing, of: EventTime, boxes: WindowBox[], events
     if (!hasLabels) continue;
     halo(drawing, `[${shortTime(box.start, events)}, ${shortTime(box.end, events)})`, Math.max(begin, axis.left) + 6, top + 12, colours.window, "left", end - begin);
     if (box.isMerged) halo(drawing, "merged", Math.max(begin, axis.left) + 6, bottom - 8, colours.window, "left", end - begin);
-    else if (!box.fires.length && box.gone === Infinity) {
+    else if (box.isLost) halo(drawing, "ends with its attempt", Math.min(end, axis.right) - 6, bottom - 8, colours.window, "right", end - begin);
+    else if (!box.fires.length && !box.hasFired && box.gone === Infinity) {
       halo(drawing, "does not fire", Math.min(end, axis.right) - 6, bottom - 8, colours.window, "right");
     }
   }
@@ -200,7 +203,7 @@ function drawLine({ drawing, of, events, isRelative, first, last }: View, { mark
 
 function difference(marks: Marks, watermark: Marks): Marks {
   const places = [...new Set([...marks.places, ...watermark.places])].sort((one, other) => one - other);
-  const found: Marks = { places: [], values: [], idle: [], gaps: [...marks.gaps, ...watermark.gaps].sort((one, other) => one - other) };
+  const found: Marks = { places: [], values: [], idle: [], gaps: [...marks.gaps, ...watermark.gaps].sort((one, other) => one - other), falls: [] };
   let [one, other] = [-1, -1];
   for (const place of places) {
     while (one + 1 < marks.places.length && marks.places[one + 1]! <= place) one++;

@@ -43,11 +43,12 @@ function StateView({ store }: { store: Store }) {
         <button onClick={() => step(state.places[at])}>change ▶</button>
         <span class="faint">{count(state.places.length, "change")}</span>
       </div>
-      {notes(store).map((note) => <p class="note" key={note}>{note}</p>)}
+      {notes(store, subject.task).map((note) => <p class="note" key={note}>{note}</p>)}
       <StateCanvas
         key={`${subject.task} ${subject.operator} ${chosen}`}
         store={store}
         groups={groups}
+        task={subject.task}
         label={`Windows, state and timers of key ${names.key(chosen)} over time: ${count(state.places.length, "change")}`}
       />
       <Now store={store} state={state} />
@@ -61,7 +62,7 @@ function nameOf({ model }: Store, { task, operator }: StateSubject): string {
 }
 
 /** What the recording lacks, and how to record it. */
-function notes({ model }: Store): string[] {
+function notes({ model }: Store, task: number): string[] {
   const { facts, head } = model;
   const command = "flowsim run ... --record full --record-state";
   const left = (table: string) => head.omitted.includes(table);
@@ -74,6 +75,9 @@ function notes({ model }: Store): string[] {
   if (facts.has("timers") && !facts.isWhole("timers")) found.push("The timers are in parts of this report only.");
   if (left("timers")) found.push("The timers did not fit into the report: write it again with a larger --budget.");
   else if (!facts.has("timers") && !model.isFull) found.push("The timers are missing: they need a recording with --record full.");
+  if (model.attempts.of(task).some(({ restored }) => !restored)) {
+    found.push("What a restart restored is not in the report: after it, only what changes is shown.");
+  }
   return found;
 }
 
@@ -107,7 +111,7 @@ function windowBar(box: WindowBox): Bar {
   const [start, end] = [timeFirst(box.start), timeFirst(box.end)];
   const text = `[${start.time}, ${end.time})${start.day && ` ${start.day}`}`;
   return {
-    begin: box.first, end: box.gone, sign: box.isMerged ? "merged" : "", changes: [{ place: box.first, text }],
+    begin: box.first, end: box.gone, sign: box.isMerged ? "merged" : box.isLost ? "lost" : "", changes: [{ place: box.first, text }],
     fires: box.fires.map((fire) => ({ place: fire.place, text: `${fire.result === 2 ? "purges" : "fires with"} ${commas(fire.rows)}` })),
   };
 }
@@ -133,10 +137,10 @@ function barsOf(cell: Cell): Bar[] {
 }
 
 function timerBar(timer: TimerBar): Bar {
-  const { begin, end, fired } = timer;
+  const { begin, end, fired, isLost } = timer;
   const { time, day } = timeFirst(timer.timestamp);
   const fires = fired ? [{ place: end, text: "fires" }] : [];
-  return { begin, end, sign: end < Infinity && !fired ? "deleted" : "", changes: [{ place: begin, text: `${time} ${day}`.trim() }], fires };
+  return { begin, end, sign: isLost ? "lost" : end < Infinity && !fired ? "deleted" : "", changes: [{ place: begin, text: `${time} ${day}`.trim() }], fires };
 }
 
 function Now({ store, state }: { store: Store; state: KeyState }) {
@@ -168,7 +172,7 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
           {timers.map((timer) => (
             <tr key={`${timer.begin} ${timer.timestamp}`}>
               <td>{timerText(timer)}</td>
-              <td>{timer.end === Infinity ? "does not fire" : <>{timer.fired ? "fires" : "is deleted"} at {since(timer.end)}</>}</td>
+              <td>{timer.end === Infinity ? "does not fire" : <>{timer.fired ? "fires" : timer.isLost ? "ends with its attempt" : "is deleted"} at {since(timer.end)}</>}</td>
               <td>since {since(timer.begin)}</td>
             </tr>
           ))}
@@ -178,8 +182,8 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
   );
 }
 
-function wordsOf({ records, isMerged, fires }: WindowBox): string {
-  const end = isMerged ? "is merged" : fires.length ? "" : "does not fire";
+function wordsOf({ records, isMerged, isLost, fires, hasFired }: WindowBox): string {
+  const end = isMerged ? "is merged" : isLost ? "ends with its attempt" : fires.length || hasFired ? "" : "does not fire";
   return [records === null ? "" : `${count(records, "record")} in the end`, end].filter(Boolean).join(", ");
 }
 

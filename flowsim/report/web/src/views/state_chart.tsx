@@ -3,6 +3,7 @@
 import { useCallback } from "preact/hooks";
 import type { Store } from "../store";
 import { drawAxis, drawLabel, shortened } from "../ui/axis";
+import { drawAttempts } from "../ui/checkpoint_marks";
 import { TimeCanvas, type Drawing } from "../ui/canvas";
 
 const LANE = 20;
@@ -20,8 +21,8 @@ export interface Bar {
   begin: number;
   /** Infinity: to the end of the run. */
   end: number;
-  /** How it ended, if not by a fire. */
-  sign: "" | "merged" | "deleted";
+  /** How it ended, if not by a fire; lost: its attempt ended before. */
+  sign: "" | "merged" | "deleted" | "lost";
   /** What it holds from each place on. */
   changes: Moment[];
   fires: Moment[];
@@ -41,7 +42,7 @@ interface Lanes {
   hidden: number;
 }
 
-export function StateCanvas({ store, groups, label }: { store: Store; groups: Group[]; label: string }) {
+export function StateCanvas({ store, groups, task, label }: { store: Store; groups: Group[]; task: number; label: string }) {
   const laid = groups.map((group) => lanesInView(store, group.bars));
   const tops: number[] = [];
   let bottom = 4;
@@ -57,8 +58,9 @@ export function StateCanvas({ store, groups, label }: { store: Store; groups: Gr
         if (laid[at]!.hidden) drawLabel(drawing, `${laid[at]!.hidden} more: zoom in`, tops[at]! + PITCH + LANE / 2, "faint");
         drawBars(drawing, laid[at]!, tops[at]!);
       });
+      drawAttempts(store, drawing, task, 4, bottom - 4);
     },
-    [store, groups, store.range.value, store.scale.value],
+    [store, groups, task, store.range.value, store.scale.value],
   );
   return <TimeCanvas store={store} height={bottom + 18} label={label} draw={draw} />;
 }

@@ -232,6 +232,12 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "idle",
         ),
         FaultKind(
+            "idleness_never_declared",
+            Component.OPERATOR,
+            "the strategy never declares itself, or a split, idle",
+            "idle",
+        ),
+        FaultKind(
             "idle_under_back_pressure",
             Component.TASK,
             "idle timeouts also run while the task waits for output",

@@ -120,6 +120,11 @@ def skipping_strategy(strategy: WatermarkStrategy) -> WatermarkStrategy:
     return replace(strategy, generator_factory=lambda: SkippingWatermarkGenerator(create()))
 
 
+def never_idle_strategy(strategy: WatermarkStrategy) -> WatermarkStrategy:
+    """Returns the strategy without its idle timeout."""
+    return replace(strategy, idle_timeout_ms=None)
+
+
 class SkippingWatermarkGenerator(WatermarkGenerator):
     """A generator that skips the first periodic call after each record."""
 
@@ -164,4 +169,5 @@ FAULTY_MERGES: Final[dict[str, type[CombinedWatermarkStatus]]] = {
 FAULTY_STRATEGIES: Final[dict[str, Callable[[WatermarkStrategy], WatermarkStrategy]]] = {
     "watermark_too_high": early_strategy,
     "periodic_emit_skipped": skipping_strategy,
+    "idleness_never_declared": never_idle_strategy,
 }

@@ -143,8 +143,16 @@ _COUNTS: Final = """\
   before. For the whole operator, records are the RUNNING row and the RECORD rows of that edge, if more than `idle_ms` is
   between a row and the next one. For a split: each first row with a higher number of `records`; it has no further record
   until the next RECORD row after the last row of its operator at which the numbers of all splits add up to all RECORD rows.
-  A split may end. So it is judged only if it has a later row in `generated_watermark` or `alignment`, if no DEFAULT_ACTION
-  began in between, or if it alone still holds back the watermark of its operator 4 I later.
+  A split is judged if its first row is ACTIVE with `records` 0 (its beginning), and up to its last row if that is
+  END_OF_PARTITION. That first row also counts as a record in "Too early".
+- *Merged* (rule 8.6): a split is there from its first row to an END_OF_PARTITION row; nothing is judged from a first row on
+  that is not ACTIVE with `records` 0, nor with RECORD rows (records belong to no split).
+  - An IDLE row with split -1 is a violation when a split is there and its last row is not IDLE, this also holds at the last
+    WATERMARK with split -1 before, there is one, and at no row in between all splits that are there were IDLE.
+  - 1 for each row of a split after which all splits that are there are IDLE, but not before it, unless the status of split -1
+    is IDLE at the first moment by which the calls of I after the row have run and the operator is idle without records (as
+    in "Too late", from the RUNNING row on), or a split is not IDLE before that moment. Under the conditions of "Too late",
+    but without an edge with all records.
 """
 
 LAWS: Final = (

@@ -44,8 +44,6 @@ class TaskActivity:
         """Whether this is recorded, for virtual time, and for a task without a checkpoint lock."""
         self.mails: list[Event] = []
         """The beginnings of mails: each periodic call is in one of them."""
-        self.works: list[int] = []
-        """The beginnings of default actions: only there a source reads, and adds or releases splits."""
         self.ends: list[Event] = []
         """The ends of actions of the loop."""
         self.moments: list[Moment] = []
@@ -84,7 +82,6 @@ class TaskActivity:
         if kind == _MAIL:
             self.mails.append(Event(seq, time_ns))
         elif kind == _DEFAULT_ACTION:
-            self.works.append(seq)
             self._begun.append(time_ns)
             if len(self._begun) == BUSY:
                 self._add(Moment(seq, self._begun[0] - 1, time_ns))
@@ -105,7 +102,7 @@ class TaskActivity:
 
     def forget(self) -> None:
         """Forgets all lists, for a caller that examines the facts slice by slice."""
-        for known in (self.mails, self.works, self.ends, self.moments, self.full):
+        for known in (self.mails, self.ends, self.moments, self.full):
             known.clear()
 
     def stored_ns(self, event: Event, has_records: bool, calls: Calls | None, until: int) -> int | None:
@@ -138,6 +135,11 @@ class TaskActivity:
         moments, reading = self.moments, clock.at(stored.now_ns) + timeout_ns
         place = bisect_right(moments, reading, key=lambda moment: clock.at(moment.due_ns - interval_ns))
         return (stored, moments[place]) if place < len(moments) else None
+
+    def called_by(self, event: Event, interval_ns: int, seq: int) -> Moment | None:
+        """The first moment after row ``seq`` by which the periodic calls after the action of ``event`` have run."""
+        place = bisect_left(self.ends, Event(event.seq + 1, 0))
+        return self._first(seq, self.ends[place].time_ns + interval_ns) if place < len(self.ends) else None
 
     def _first(self, seq: int, due_ns: int) -> Moment | None:
         """The first moment after a row at which all mails up to a time have run."""

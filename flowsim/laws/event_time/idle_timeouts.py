@@ -12,12 +12,13 @@ from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.schema import PARAMS_OF_SPLITS
 from flowsim.laws.elements import sent_records
 from flowsim.laws.event_time.idle_clock import Calls, Event, IdleClock, TaskActivity, calls_of
-from flowsim.laws.event_time.paths import IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
+from flowsim.laws.event_time.merged_splits import ENDED, RECORD
+from flowsim.laws.event_time.paths import ACTIVE, IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings
 from flowsim.laws.slices import Ints, Slice
 from flowsim.laws.timers.free_moments import QUIESCED, STOPPED
-from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from flowsim.units import NS_PER_MS
 
 _OPEN: Final = int(LifeEvent.OPEN)
 _RUNNING: Final = int(LifeEvent.RUNNING)
@@ -96,8 +97,6 @@ class Timeout:
         """By split; -1: the whole operator."""
         self.pauses: dict[int, list[tuple[int, int]]] = {}
         """The times for which alignment paused the source, or a split of it."""
-        self.aligned: dict[int, int] = {}
-        """The last row that paused or resumed a split."""
         self._paused: dict[int, int] = {}
         self.stopped = _END
         """The row from which no periodic call runs."""
@@ -107,8 +106,7 @@ class Timeout:
         if self.all_records is not None:
             self.all_records.feed(facts)
 
-    def on_alignment(self, seq: int, split: int, paused: int, time_ns: int) -> None:
-        self.aligned[split] = seq
+    def on_alignment(self, split: int, paused: int, time_ns: int) -> None:
         if paused:
             self._paused.setdefault(split, time_ns)
         elif split in self._paused:
@@ -157,7 +155,7 @@ class IdleTimeouts:
         for seq, operator, split, *row in facts.of("generated_watermark").tuples(_GENERATED):
             if operator in self._timeouts:
                 self._timeouts[operator].rows.setdefault(split, []).append(Generated(seq, *row))
-        for operator, *paused in facts.of("alignment").tuples(("operator", "seq", "split", "paused", "time_ns")):
+        for operator, *paused in facts.of("alignment").tuples(("operator", "split", "paused", "time_ns")):
             if operator in self._timeouts:
                 self._timeouts[operator].on_alignment(*paused)
         for seq, operator, event, time_ns in facts.of("lifecycle").tuples(("seq", "operator", "event", "time_ns")):
@@ -182,10 +180,14 @@ class IdleTimeouts:
             for row in _became_idle(rows):
                 if split != _WHOLE or row.seq < timeout.first_split_row:
                     self._examine_early(operator, timeout, split, row)
+        for row in _idle_too_early(timeout.rows):
+            self._broken("idle although a split is not", row.seq, operator=operator, split=_WHOLE, time_ns=row.time_ns)
         if self._activity.is_known and timeout.all_records is not None and timeout.calls is not None:
             if not timeout.has_splits:
                 self._examine_late(operator, timeout, timeout.all_records, timeout.calls)
             self._examine_late_splits(operator, timeout, timeout.all_records, timeout.calls)
+        if self._activity.is_known and timeout.calls is not None:
+            self._examine_merged_splits(operator, timeout, timeout.calls)
 
     def _clock(self, timeout: Timeout, split: int) -> IdleClock:
         return IdleClock([*self._activity.full, *timeout.pauses.get(split, ())])
@@ -222,6 +224,7 @@ class IdleTimeouts:
         else:
             before = [other for other in timeout.rows[split] if other.seq < row.seq and other.records < row.records]
             events += [Event(other.seq, other.time_ns) for other in before[-1:]]
+            events += [Event(first.seq, first.time_ns) for first in timeout.rows[split][:1] if _is_beginning(first)]
             sent = timeout.all_records
             if sent is not None and row.records:
                 first = sent.before(before[-1].seq) if before else 0
@@ -251,43 +254,31 @@ class IdleTimeouts:
     def _examine_late_splits(self, operator: int, timeout: Timeout, sent: _Sent, calls: Calls) -> None:
         silent = _silences(timeout.rows, sent)
         for split, rows in sorted(timeout.rows.items()):
-            clock = self._clock(timeout, split)
+            if split == _WHOLE or not _is_beginning(rows[0]):
+                continue
+            clock, released = self._clock(timeout, split), rows[-1].seq if rows[-1].kind == ENDED else _END
             for event, until in silent.get(split, ()):
                 known = self._activity.idle_by(clock, event, timeout.timeout_ns, calls)
-                if known is None or known[1].seq >= min(until, timeout.stopped) or _was_idle(rows, event, known[1].seq):
+                if known is None or known[1].seq >= min(until, timeout.stopped, released):
                     continue
-                moment = known[1]
-                if (
-                    max(rows[-1].seq, timeout.aligned.get(split, -1)) > moment.seq
-                    or not self._reads(event.seq, moment.seq)
-                    or self._is_held(timeout, split, event, clock, calls, until)
-                ):
-                    self._broken("not idle although the timeout has passed", moment.seq, operator=operator, split=split,
-                                 time_ns=moment.now_ns, last_record_ns=event.time_ns,
+                if not _was_idle(rows, event, known[1].seq):
+                    self._broken("not idle although the timeout has passed", known[1].seq, operator=operator, split=split,
+                                 time_ns=known[1].now_ns, last_record_ns=event.time_ns,
                                  timeout_ns=timeout.timeout_ns)  # fmt: skip
 
-    def _reads(self, after: int, before: int) -> bool:
-        """Whether the source may have read between two rows, and so may have released splits."""
-        works = self._activity.works
-        return bisect_left(works, before) > bisect_left(works, after)
-
-    def _is_held(self, timeout: Timeout, split: int, event: Event, clock: IdleClock, calls: Calls, until: int) -> bool:
-        """Whether this split alone holds back the watermark for so long that it was not released, nor was an unknown one
-        added."""
-        known = self._activity.idle_by(clock, event, timeout.timeout_ns + 4 * calls.interval_ns, calls)
-        if known is None or known[1].seq >= min(until, timeout.stopped):
-            return False
-        stored, moment = known
-        watermark = _watermark(timeout.rows[split], moment.seq)
-        others = [rows for other, rows in timeout.rows.items() if other not in (split, _WHOLE)]
-        if any(stored.seq < rows[0].seq < moment.seq for rows in others):
-            return False
-        ahead = [rows for rows in others if rows[0].seq < stored.seq and not _is_idle(rows, moment.seq)]
-        return (
-            bool(ahead)
-            and all(_watermark(rows, stored.seq) > watermark for rows in ahead)
-            and _watermark(timeout.rows.get(_WHOLE, []), moment.seq) <= watermark
-        )
+    def _examine_merged_splits(self, operator: int, timeout: Timeout, calls: Calls) -> None:
+        """Rule 8.6: the source is idle when all its splits are, and so is the generator of records without a split."""
+        whole = timeout.rows.get(_WHOLE, [])
+        if not self._started or any(row.kind == RECORD for row in whole):
+            return
+        own = self._activity.idle_by(self._clock(timeout, _WHOLE), self._started[0], timeout.timeout_ns, calls)
+        if own is None:
+            return
+        for event, until in _all_idle(timeout.rows):
+            moment = self._activity.called_by(event, calls.interval_ns, own[1].seq)
+            if moment is not None and moment.seq < min(until, timeout.stopped) and not _is_idle(whole, moment.seq):
+                self._broken("not idle although all its splits are", moment.seq, operator=operator, split=_WHOLE,
+                             time_ns=moment.now_ns)  # fmt: skip
 
     def _broken(self, what: str, seq: int, **shown: int) -> None:
         self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
@@ -324,10 +315,49 @@ def _was_idle(rows: list[Generated], event: Event, seq: int) -> bool:
     )
 
 
-def _watermark(rows: list[Generated], seq: int) -> int:
-    """The highest watermark of a stream before a row."""
-    place = bisect_left(rows, (seq,))
-    return max((row.value for row in rows[:place] if row.kind == WATERMARK), default=NO_TIMESTAMP)
+def _is_beginning(row: Generated) -> bool:
+    """Whether a split is created with its first row; it is not in older recordings."""
+    return (row.kind, row.value, row.records) == (STATUS, ACTIVE, 0)
+
+
+def _all_idle(rows: Mapping[int, list[Generated]]) -> Iterator[tuple[Event, int]]:
+    """The times in which all splits that have begun and not ended are idle: the row from which on, and the row after."""
+    statuses: dict[int, bool] = {}
+    since: Event | None = None
+    for row, split in sorted((row, split) for split, of_split in rows.items() for row in of_split):
+        if split == _WHOLE:
+            continue
+        if split not in statuses and not _is_beginning(row):
+            return
+        statuses[split] = row.kind == STATUS and row.value == IDLE
+        if row.kind == ENDED:
+            del statuses[split]
+        is_idle = bool(statuses) and all(statuses.values())
+        if since is not None and not is_idle:
+            yield since, row.seq
+        since = (since or Event(row.seq, row.time_ns)) if is_idle else None
+    if since is not None:
+        yield since, _END
+
+
+def _idle_too_early(rows: Mapping[int, list[Generated]]) -> Iterator[Generated]:
+    """The rows in which a source becomes idle although the last update of its splits found one that is not."""
+    statuses: dict[int, bool] = {}
+    is_idle = True
+    for row, split in sorted((row, split) for split, of_split in rows.items() for row in of_split):
+        if split != _WHOLE:
+            if split not in statuses and not _is_beginning(row):
+                return
+            statuses[split] = row.kind == STATUS and row.value == IDLE
+            if row.kind == ENDED:
+                del statuses[split]
+            is_idle |= bool(statuses) and all(statuses.values())
+        elif row.kind == WATERMARK:
+            is_idle = not statuses or all(statuses.values())
+        elif row.kind == RECORD:
+            return
+        elif row.value == IDLE and not is_idle:
+            yield row
 
 
 def _silences(rows: Mapping[int, list[Generated]], sent: _Sent) -> dict[int, list[tuple[Event, int]]]:

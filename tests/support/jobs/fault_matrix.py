@@ -96,6 +96,8 @@ CASES = (
     _case("periodic_emit_skipped", "Source: splits", "task-watermark"),
     _case("idle_splits_not_flushed", "Source: splits", "task-watermark"),
     _case("idle_split_holds_back", "Source: splits", "task-watermark"),
+    _case("idleness_never_declared", "Source: ticks", "idle"),
+    _case("idleness_never_declared", "Source: splits", "idle"),
     _case("idle_but_speaking", "Source: ticks", "idle"),
     _case("idle_under_back_pressure", "Source: bursts", "idle"),
     _case("idle_clock_stuck", "Source: bursts", "idle"),

@@ -12,7 +12,7 @@ from typing import Final
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from flowsim.units import NS_PER_MS
 from tests.support.oracle.event_time_paths import EventTimePaths
 from tests.support.oracle.facts import Facts, Findings, Row
 from tests.support.oracle.valve_model import ACTIVE, IDLE
@@ -141,11 +141,9 @@ class _Strategy:
             if of == task.task and event in ENDS and of_operator in (operator.operator, -1):
                 self.stopped = min(self.stopped, seq)
         self.pauses: dict[int, list[tuple[int, int]]] = {}
-        self.aligned: dict[int, int] = {}
         paused: dict[int, int] = {}
-        for seq, of, of_operator, time_ns, split, is_paused, *_ in facts.rows("alignment"):
+        for _, of, of_operator, time_ns, split, is_paused, *_ in facts.rows("alignment"):
             if (of, of_operator) == (task.task, operator.operator):
-                self.aligned[split] = seq
                 if is_paused:
                     paused.setdefault(split, time_ns)
                 elif split in paused:
@@ -185,6 +183,7 @@ class _Strategy:
                     if judged and self._is_early(split, row):
                         self._broken("idle too early", split, row[0])
                 status = row[6]
+        self._judge_merge()
         if not self._has_calls or not self.activity.is_known or self.every is None:
             return
         if not self.has_splits:
@@ -213,6 +212,7 @@ class _Strategy:
             before = [other for other in self.rows[split] if other[0] < seq and other[7] < records]
             known = before[-1] if before else None
             events += [(known[0], known[3])] if known else []
+            events += [(first[0], first[3]) for first in self.rows[split][:1] if _is_beginning(first)]
             if self.every is not None and records:
                 sent = [event for event in self.every if event[0] < seq]
                 first = len([event for event in sent if known and event[0] < known[0]])
@@ -272,31 +272,77 @@ class _Strategy:
         before = [row for row in rows if row[0] < seq and row[5] == ElementKind.STATUS]
         if (before and before[-1][6] == IDLE) or any(row[0] >= event[0] and row[6] == IDLE for row in before):
             return
-        reads = any(event[0] <= work[0] < seq for work in self.activity.works)
-        if split == -1 or max(rows[-1][0], self.aligned.get(split, -1)) > seq or not reads:
+        if split == -1:
             self._broken("not idle", split, seq)
-        elif self._is_held(split, event, until):
-            self._broken("holds back the others", split, seq)
+        elif _is_beginning(rows[0]) and (rows[-1][5] != ElementKind.END_OF_PARTITION or seq < rows[-1][0]):
+            self._broken("a split is not idle", split, seq)
 
-    def _is_held(self, split: int, event: Event, until: int) -> bool:
-        by = self._by(split, event, self.timeout_ns + 4 * self.interval_ns)
-        if by is None or by[1][0] >= min(until, self.stopped):
-            return False
-        (stored, *_), (seq, *_) = by
-        others = [rows for other, rows in self.rows.items() if other not in (split, -1)]
-        watermark = self._watermark(self.rows[split], seq)
-        ahead = []
-        for rows in others:
-            if stored < rows[0][0] < seq:
-                return False
-            statuses = [row[6] for row in rows if row[0] < seq and row[5] == ElementKind.STATUS]
-            if rows[0][0] < stored and statuses[-1:] != [IDLE]:
-                ahead.append(self._watermark(rows, stored))
-        whole = self._watermark(self.rows.get(-1, []), seq)
-        return bool(ahead) and min(ahead) > watermark and whole <= watermark
-
-    def _watermark(self, rows: list[Row], seq: int) -> int:
-        return max((row[6] for row in rows if row[0] < seq and row[5] == ElementKind.WATERMARK), default=NO_TIMESTAMP)
+    def _judge_merge(self) -> None:
+        """The source is idle when its splits are, and was not idle while one of them was not."""
+        whole = self.rows.get(-1, [])
+        every = sorted(row for rows in self.rows.values() for row in rows)
+        own = self._by(-1, self.started[0], self.timeout_ns) if self._has_calls and self.started else None
+        if not self.activity.is_known or any(row[5] == ElementKind.RECORD for row in whole):
+            own = None
+        for place, row in enumerate(every):
+            if row[4] == -1 and row[5] == ElementKind.STATUS and row[6] == IDLE and not _may_be_idle(every[:place]):
+                self._broken("idle although a split is not", -1, row[0])
+            if own is None or not _are_idle(every[: place + 1]) or _are_idle(every[:place]):
+                continue
+            ends = [number for number in range(place + 1, len(every) + 1) if not _are_idle(every[:number])]
+            if ends and not _are_known(every[: ends[0]]):
+                continue
+            until = every[ends[0] - 1][0] if ends else LAST
+            end = next((end for end in self.activity.ends if end[0] > row[0]), None)
+            moment = self.activity.first(own[1][0], end[1] + self.interval_ns) if end else None
+            if moment is None or moment[0] >= min(until, self.stopped):
+                continue
+            statuses = [one[6] for one in whole if one[0] < moment[0] and one[5] == ElementKind.STATUS]
+            if statuses[-1:] != [IDLE]:
+                self._broken("not idle although its splits are", -1, moment[0])
 
     def _broken(self, what: str, split: int, seq: int) -> None:
         self.findings.broken(what, task=self.task, operator=self.operator, split=split, seq=seq)
+
+
+def _is_beginning(row: Row) -> bool:
+    return tuple(row[5:8]) == (ElementKind.STATUS, ACTIVE, 0)
+
+
+def _are_known(rows: list[Row]) -> bool:
+    """Whether the beginning of every split is there, also of one that begins again after its end."""
+    begun = set()
+    for row in rows:
+        if row[4] != -1:
+            if row[4] not in begun and not _is_beginning(row):
+                return False
+            begun.add(row[4])
+            if row[5] == ElementKind.END_OF_PARTITION:
+                begun.remove(row[4])
+    return True
+
+
+def _statuses(rows: list[Row]) -> dict[int, bool]:
+    """Per split that has begun and not ended, whether it is idle."""
+    found = {}
+    for row in rows:
+        if row[4] != -1:
+            found[row[4]] = row[5] == ElementKind.STATUS and row[6] == IDLE
+            if row[5] == ElementKind.END_OF_PARTITION:
+                del found[row[4]]
+    return found
+
+
+def _are_idle(rows: list[Row]) -> bool:
+    statuses = _statuses(rows)
+    return _are_known(rows) and bool(statuses) and all(statuses.values())
+
+
+def _may_be_idle(rows: list[Row]) -> bool:
+    """Whether the splits were all idle at a row after the last watermark of the whole source, or there was none."""
+    if not _are_known(rows) or any(row[4] == -1 and row[5] == ElementKind.RECORD for row in rows):
+        return True
+    marks = [place for place, row in enumerate(rows) if row[4] == -1 and row[5] == ElementKind.WATERMARK]
+    if not marks or all(_statuses(rows[: marks[-1]]).values()):
+        return True
+    return any(_are_idle(rows[:place]) for place in range(marks[-1] + 1, len(rows) + 1))

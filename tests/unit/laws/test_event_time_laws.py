@@ -411,42 +411,73 @@ def test_operator_that_assigns_timestamps_is_idle_in_time() -> None:
     assert Quiet("watermarks").calls(*times[:3]).call(111, status=IDLE).broken() == EARLY
 
 
-def test_split_that_is_never_idle_violates_unless_it_may_have_ended() -> None:
+def quiet_split(*rows: tuple[ElementKind, int], begins: bool = True) -> Quiet:
+    """A source with one split, and the rows of the split at 101 ms."""
+    made = Quiet()
+    for kind, timestamp, records in ((STATUS, ACTIVE, 0),) if begins else ():
+        made.history.makes(kind, timestamp, records, NO_TIMESTAMP, split=0, at_ns=101 * MS)
+    for kind, timestamp in rows:
+        made.history.makes(kind, timestamp, 1, 9, split=0, at_ns=101 * MS)
+    return made
+
+
+def test_split_that_is_never_idle_violates_unless_it_ended() -> None:
     times = range(102, 136, 2)
-
-    def quiet() -> Quiet:
-        made = Quiet()
-        made.history.makes(WATERMARK, 8, 1, 9, split=0, at_ns=101 * MS)
-        return made
-
-    assert quiet().calls(*times).broken() == LATE
-    assert quiet().align(0, 1).calls(*times).broken() == []
-    reading = quiet().calls(*times[:6])
-    reading.history.works(112 * MS)
-    reading.calls(*times[6:])
-    assert reading.broken() == []
-    reading.history.makes(WATERMARK, 9, 1, 9, split=0, at_ns=134 * MS)
-    assert reading.broken() == LATE
+    assert quiet_split((WATERMARK, 8)).calls(*times).broken() == LATE
+    assert quiet_split((WATERMARK, 8)).align(0, 1).calls(*times).broken() == []
+    assert quiet_split((WATERMARK, 8), (ENDED, 0)).calls(*times).broken() == []
+    ends = quiet_split((WATERMARK, 8)).calls(*times)
+    ends.history.makes(ENDED, 0, 1, 9, split=0, at_ns=136 * MS)
+    assert ends.broken() == LATE
+    older = quiet_split((WATERMARK, 8), begins=False)
+    assert older.calls(*times).broken() == [], "the end of a split may not be recorded"
 
 
-def test_split_that_alone_holds_back_watermark_violates() -> None:
-    quiet = Quiet()
-    quiet.history.sends(RECORD, 30, 0, at_ns=101 * MS)
-    quiet.history.makes(WATERMARK, 8, 1, 9, split=0, at_ns=101 * MS).makes(
-        WATERMARK, 29, 1, 30, split=1, at_ns=101 * MS
-    )
-    quiet.calls(*range(102, 116, 2)).call(116, split=1, status=IDLE)
-    quiet.history.works(116 * MS)
-    assert quiet.calls(*range(118, 160, 2)).broken() == []
-    ahead = Quiet()
-    ahead.history.sends(RECORD, 30, 0, at_ns=101 * MS)
-    ahead.history.makes(WATERMARK, 8, 1, 9, split=0, at_ns=101 * MS).makes(
-        WATERMARK, 29, 1, 30, split=1, at_ns=101 * MS
-    )
-    ahead.calls(*range(102, 114, 2)).history.works(112 * MS)
-    assert ahead.calls(*range(114, 160, 2)).broken() == LATE
-    ahead.history.makes(WATERMARK, 29, 2, 30, at_ns=160 * MS)
-    assert ahead.broken() == LATE
+def test_split_without_records_that_is_never_idle_violates() -> None:
+    made = quiet_split((WATERMARK, 8))
+    made.history.makes(STATUS, ACTIVE, 0, NO_TIMESTAMP, split=1, at_ns=101 * MS)
+    made.calls(*range(102, 116, 2)).call(116, split=0, status=IDLE).calls(*range(118, 136, 2))
+    assert made.broken() == LATE
+
+
+def test_split_that_begins_late_is_idle_a_timeout_after_that() -> None:
+    def begun(idle_ms: int) -> list[object]:
+        made = quiet_split((WATERMARK, 8)).calls(102, 104)
+        made.history.makes(STATUS, ACTIVE, 0, NO_TIMESTAMP, split=1, at_ns=105 * MS)
+        return made.calls(*range(106, idle_ms, 2)).call(idle_ms, split=1, status=IDLE, records=0).broken()
+
+    assert begun(116) == EARLY, "the call at 106 ms stores the time"
+    assert begun(118) == []
+
+
+MERGED, PART = "not idle although all its splits are", "idle although a split is not"
+
+
+def both_idle(*others: tuple[int, int]) -> History:
+    """Both splits are idle at 116 ms; then the status of splits or of the source (-1), and calls."""
+    made = quiet_split((WATERMARK, 8))
+    made.history.makes(STATUS, ACTIVE, 0, NO_TIMESTAMP, split=1, at_ns=101 * MS)
+    made.calls(*range(102, 116, 2)).call(116, split=0, status=IDLE)
+    made.history.makes(STATUS, IDLE, 0, NO_TIMESTAMP, split=1, at_ns=116 * MS)
+    made.history.makes(WATERMARK, 8, 1, 9, at_ns=116 * MS)
+    for split, status in others:
+        made.history.makes(STATUS, status, 1, 9, split=split, at_ns=116 * MS)
+    return made.calls(*range(118, 136, 2)).history
+
+
+def test_source_is_idle_when_all_its_splits_are() -> None:
+    """Rule 8.6."""
+    assert MERGED in both_idle().broken("idle", whole=False)
+    idle = both_idle((-1, IDLE)).broken("idle", whole=False)
+    active = both_idle((0, ACTIVE)).broken("idle", whole=False)
+    assert MERGED not in (*idle, *active)
+
+
+def test_source_that_is_idle_although_a_split_is_not_violates() -> None:
+    made = quiet_split((WATERMARK, 8)).history
+    made.makes(WATERMARK, 8, 1, 9).makes(STATUS, IDLE, 1, 9, at_ns=116 * MS)
+    assert PART in made.broken("idle", whole=False)
+    assert PART not in both_idle((-1, IDLE)).broken("idle", whole=False)
 
 
 def test_clock_of_task_with_checkpoint_lock_and_of_real_time_is_not_judged() -> None:

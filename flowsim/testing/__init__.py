@@ -12,6 +12,7 @@ from flowsim.lazy_names import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from flowsim.cluster.run_bounds import RunBounds
     from flowsim.faults.catalogue import Fault
+    from flowsim.testing.alignment_parts import AlignedSources, aligned_sources
     from flowsim.testing.assertions import assert_laws, assert_same_output_for_all_schedules, outputs, per_key_order
     from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
     from flowsim.testing.async_harness import AsyncFunctionHarness
@@ -133,6 +134,7 @@ _MODULE_OF = {
     "restored_calls": "flowsim.testing.part_strategies",
     "splits_with_idleness": "flowsim.testing.part_strategies",
     "ended_splits": "flowsim.testing.part_strategies",
+    "aligned_sources": "flowsim.testing.alignment_parts",
     "two_inputs": "flowsim.testing.part_strategies",
     "JobPart": "flowsim.testing.parts",
     "AsyncPart": "flowsim.testing.parts",
@@ -141,6 +143,7 @@ _MODULE_OF = {
     "SlowReader": "flowsim.testing.parts",
     "PendingTimers": "flowsim.testing.parts",
     "SplitsWithIdleness": "flowsim.testing.parts",
+    "AlignedSources": "flowsim.testing.alignment_parts",
     "TwoInputs": "flowsim.testing.parts",
     "Recovery": "flowsim.testing.parts",
 }
@@ -203,6 +206,7 @@ __all__ = [
     "restored_calls",
     "splits_with_idleness",
     "ended_splits",
+    "aligned_sources",
     "two_inputs",
     "JobPart",
     "AsyncPart",
@@ -211,6 +215,7 @@ __all__ = [
     "SlowReader",
     "PendingTimers",
     "SplitsWithIdleness",
+    "AlignedSources",
     "TwoInputs",
     "Recovery",
 ]

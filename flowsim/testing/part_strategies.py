@@ -21,6 +21,7 @@ from flowsim.connectors.script import (
 )
 from flowsim.errors import MissingExtra
 from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.testing.alignment_parts import aligned_sources
 from flowsim.testing.async_calls import Answer, AsyncStep
 from flowsim.testing.parts import (
     AsyncPart,
@@ -260,6 +261,7 @@ def job_parts(max_parts: int = 2) -> SearchStrategy[tuple[JobPart, ...]]:
         reused_records(),
         splits_with_idleness(),
         ended_splits(),
+        aligned_sources(),
         forced_alignments(),
         overtaking_barriers(),
         pending_timers(),

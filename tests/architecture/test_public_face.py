@@ -103,7 +103,8 @@ FROZEN = {
         async_jobs RandomJob SourceStage Stage WindowJob AsyncStep Answer Retry job_parts answers_near_timeouts
         chained_calls latency_markers reused_records readers_of_other_widths aggregates_without_result reactivated_channels
         merging_sessions forced_alignments overtaking_barriers pending_timers restored_calls splits_with_idleness
-        ended_splits two_inputs JobPart AsyncPart MarkedBroadcast TwoReaders SlowReader PendingTimers SplitsWithIdleness TwoInputs
+        ended_splits aligned_sources AlignedSources two_inputs JobPart AsyncPart MarkedBroadcast TwoReaders SlowReader
+        PendingTimers SplitsWithIdleness TwoInputs
         Recovery
     """,
 }

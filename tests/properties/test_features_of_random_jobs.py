@@ -185,6 +185,20 @@ def alignment_is_forced_beyond_timeout(job: RandomJob, run: JobRun) -> bool:
     return False
 
 
+def source_waits_until_another_is_idle(job: RandomJob, run: JobRun) -> bool:
+    """Watermark alignment pauses a source, another source becomes idle, and the first one continues (rule 8.22)."""
+    idle = {(row["time_ns"], row["task"]) for row in rows(run, "generated_watermark") if row["timestamp"] == -1}
+    paused: dict[int, int] = {}
+    for row in sorted(rows(run, "alignment"), key=lambda row: row["time_ns"]):
+        if row["split"] == -1 and row["paused"]:
+            paused[row["task"]] = row["time_ns"]
+        elif row["split"] == -1 and any(
+            task != row["task"] and paused[row["task"]] < time_ns < row["time_ns"] for time_ns, task in idle
+        ):
+            return True
+    return False
+
+
 def _timers_of_checkpoints(run: JobRun, action: StoredAction) -> Counter[tuple[int, int]]:
     stored: Counter[tuple[int, int]] = Counter()
     for row in rows(run, "stored_state"):
@@ -220,6 +234,7 @@ FEATURES: tuple[Feature, ...] = (
     channel_becomes_active_behind_watermark,
     continuous_trigger_fires_merged_session,
     alignment_is_forced_beyond_timeout,
+    source_waits_until_another_is_idle,
     many_timers_are_stored,
     timers_are_restored,
     queue_is_restored,

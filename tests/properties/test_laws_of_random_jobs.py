@@ -22,7 +22,8 @@ WHOLE_JOBS = ("random_jobs", "async_jobs")
 PARTS = (
     "window_jobs", "answers_near_timeouts", "reused_records", "restored_calls", "chained_calls", "latency_markers",
     "readers_of_other_widths", "forced_alignments", "overtaking_barriers", "pending_timers", "splits_with_idleness",
-    "ended_splits", "two_inputs", "reactivated_channels", "merging_sessions", "aggregates_without_result",
+    "ended_splits", "aligned_sources", "two_inputs", "reactivated_channels", "merging_sessions",
+    "aggregates_without_result",
 )  # fmt: skip
 JOBS = 3
 """Of each kind; the other tests of random jobs run more of them by default."""

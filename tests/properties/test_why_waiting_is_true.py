@@ -21,6 +21,7 @@ from flowsim.why.answer import WhyAnswer
 from flowsim.why.questions import QUESTIONS, Asked, answer
 from flowsim.why.records import Record, Records
 from flowsim.why.run_facts import RunFacts
+from tests.support.truth.altered_sentences import AlteredSentences
 from tests.support.truth.disturbed_recordings import recording_of
 from tests.support.truth.no_results_sentences import NO_RESULTS
 from tests.support.truth.order_sentences import ORDER
@@ -42,6 +43,8 @@ RARE = (
     "idle timeout", "behind a barrier",
 )  # fmt: skip
 """Sentences that a long run may miss: about event time, of hash sets, and about single moments."""
+LOOSE = ("longest wait", "starts together")
+"""Patterns with a number that the facts of the task alone do not show, or that fits other tasks as well."""
 UNTIL_NS = 1_000_000_000
 """A call that is never answered beside periodic checkpoints never ends a job."""
 Answered = Iterator[tuple[int, WhyAnswer]]
@@ -119,6 +122,15 @@ def test_each_sentence_agrees_with_the_rest_of_the_recording(
     seed: int, tmp_path: Path, truth_counts: Counter[str]
 ) -> None:
     check(seed, Sentences(PATTERNS, truth_counts), MOMENTS, PAIRS, tmp_path)
+
+
+@pytest.mark.parametrize("seeds", [(0, 2, 9), (3, 5, 13), (6, 8, 11)])
+def test_sentences_with_another_number_are_noticed(seeds: tuple[int, ...], tmp_path: Path) -> None:
+    sentences = AlteredSentences(PATTERNS, ("a", "b", "op", "at"))
+    for seed in seeds:
+        check(seed, sentences, 2, PAIRS, tmp_path / str(seed))
+    assert sum(sentences.noticed.values()) > 50
+    assert {name: text for name, text in sentences.weak.items() if name not in LOOSE} == {}
 
 
 @pytest.mark.parametrize("seed", DISTURBED)

@@ -42,6 +42,13 @@ class Claim:
     def task(self, name: str = "t") -> int:
         return self.run.task(self.found[name])
 
+    @property
+    def subject(self) -> int:
+        """Of a detail: the task with which the sentence before it begins."""
+        found = re.match(MACROS["T"], self.before[-1])
+        assert found is not None, self.before[-1]
+        return self.run.task(found[0])
+
 
 Check = Callable[[Claim], object]
 

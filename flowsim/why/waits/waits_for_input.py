@@ -121,7 +121,7 @@ def _why_unread(facts: RunFacts, flow: ChannelFlow) -> tuple[str, tuple[str, ...
         return f"{where}, and {receiver} has not read on.", ("7.15", "7.16")
     if flow.wire > 0:
         return f"{where} to {receiver}.", ("6.15",)
-    blocked = blocked_sender(facts, channel)
+    blocked = blocked_sender(facts, channel) if flow.unsent else None
     if blocked is not None:
         return f"{where}. {blocked[0]}", blocked[1]
     if not is_requested(facts, channel):

@@ -30,6 +30,7 @@ COMPLETE = (
 def firing(claim: Claim) -> bool:
     """All these timers fire in the open action, and no element is read before the last one."""
     run, task, now = claim.run, claim.task(), claim.now
+    due = claim.number("n" if claim["n"] else "n2")
     begun = [
         row for row in run.frames(task, now) if row.phase == ActionPhase.BEGIN and row.time_ns == claim.moment("m")
     ]
@@ -50,7 +51,7 @@ def firing(claim: Claim) -> bool:
             of_mark = [row for row in same if row.watermark == mark]
             so_far = [row for row in of_mark if row.time_ns <= now]
             read = [row for row in run.after("received", task, now) if row.seq < of_mark[-1].seq]
-            if len(so_far) == claim.number("k") and len(of_mark) >= claim.number("n") and not read:
+            if len(so_far) == claim.number("k") and len(of_mark) >= due and not read:
                 return True
     return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import (
@@ -191,6 +192,19 @@ def ended_input(claim: Claim) -> bool:
     return False
 
 
+def more_elements(claim: Claim) -> bool:
+    """The sentence of the list has a number of elements, channels or tasks, of which eight are listed."""
+    counts = [int(number.replace(",", "")) for number in re.findall(r"(?<![\w.])\d[\d,]*(?= )", claim.before[-1])]
+    if claim.number("n") + 8 in counts:
+        return True
+    return any(
+        len(claim.run.queue(task, operator.operator, claim.now)) == claim.number("n") + 8
+        for task, row in claim.run.tasks.items()
+        for operator in claim.run.operators
+        if operator.vertex == int(row[1]) and operator.kind == "async_wait"
+    )
+
+
 ASYNC: Sequence[Pattern] = (
     Pattern(
         "open calls",
@@ -214,7 +228,7 @@ ASYNC: Sequence[Pattern] = (
         next_to_leave,
     ),
     Pattern("element", ENTRY, entry_line),
-    Pattern("more elements", r"and {n:N} more", lambda claim: True),
+    Pattern("more elements", r"and {n:N} more", more_elements),
     Pattern(
         "timeout passed",
         r"The timeout of {n:N} elements? of (?P<op>.+) has passed, the first one at {m:M}, and the function's "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, RestartAction, TimerAction
@@ -37,6 +38,9 @@ def count(claim: Claim) -> bool:
             total += sum(row.rows for row in rows)
     at = claim["by"]
     assert at is None or moment_of(at) == claim.now
+    for number, name in re.findall(r"attempt (\d+)(?: of (.+? \(\d+/\d+\)))?", claim["attempt"] or ""):
+        of = [task for task, _ in sinks(claim) if name in ("", run.names.short_task(task))]
+        assert {run.attempt(task, claim.now) for task in of} == {int(number)}
     assert bool(claim["attempt"]) is any(
         row.action == RestartAction.RESTART and row.task_id == task for task, _ in sinks(claim) for row in run.restarts
     )
@@ -53,26 +57,52 @@ def unknown_count(claim: Claim) -> bool:
     )
 
 
+def upstream(claim: Claim) -> set[int]:
+    """The vertices from which records reach the sink of the statement."""
+    found = {one.vertex for one in claim.run.operators if claim.before[0].startswith(f"{one.name} has received")}
+    edges = list(claim.run.edges.values())
+    while more := {one.source_vertex for one in edges if one.target_vertex in found} - found:
+        found |= more
+    return found
+
+
 def nothing_open(claim: Claim) -> bool:
-    """No later record reaches the sink, unless a source still works."""
-    run = claim.run
-    sources = [task for task in run.tasks if not run.received_by(task)]
-    still = [task for task in sources if run.after("actions", task, claim.now)]
-    later = [row for task in run.tasks for row in run.after("received", task, claim.now, kind=ElementKind.RECORD)]
-    return not later or bool(still)
+    """No record is unread, and no async queue has an element, before the sink."""
+    run, vertices = claim.run, upstream(claim)
+    tasks = [task for task, row in run.tasks.items() if int(row[1]) in vertices]
+    for channel in (one for task in tasks for one in run.received_by(task)):
+        of = {"channel": channel.channel, "kind": ElementKind.RECORD}
+        sent = run.until("sent", channel.source_task, claim.now, **of)
+        read = run.until("received", channel.target_task, claim.now, **of)
+        if len([row for row in read if row.position >= 0]) < len(sent):
+            return False
+    return not any(
+        run.queue(task, operator.operator, claim.now)
+        for task in tasks
+        for operator in run.operators
+        if operator.kind == "async_wait" and operator.vertex == int(run.tasks[task][1])
+    )
 
 
 def other_sinks(claim: Claim) -> bool:
-    return ": " in claim["list"]
+    """Each other sink, with the rows that it received in the attempts at the moment; 0 stands for an unknown number."""
+    run = claim.run
+    listed = dict(re.findall(r"(.+?): ([\d,]+) rows?(?:, |$)", claim["list"]))
+    sinks = [one for one in run.operators if one.kind == "sink" and not claim.before[0].startswith(f"{one.name} has")]
+    assert set(listed) <= {one.name for one in sinks}
+    for operator in sinks:
+        tasks = [task for task, row in run.tasks.items() if int(row[1]) == operator.vertex]
+        if operator.input_operator < 0 and operator.name in listed:
+            rows = [row for task in tasks for row in run.until("received", task, claim.now, kind=ElementKind.RECORD)]
+            if len(rows) != int(listed[operator.name].replace(",", "")):
+                return False
+    return True
 
 
 def job_failed(claim: Claim) -> bool:
-    return any(
-        row.event in (LifeEvent.FAILED, LifeEvent.DEADLOCKED)
-        for task in claim.run.tasks
-        for rows in claim.run.attempts("lifecycle", task)
-        for row in rows
-    )
+    failure = claim.run.recording.manifest.failure
+    assert failure is not None
+    return failure.cause.rstrip(".") == claim["cause"] and (failure.task or None) == claim["where"]
 
 
 def job_ended(claim: Claim) -> bool:
@@ -99,7 +129,8 @@ def in_queue(claim: Claim) -> bool:
         for operator in run.operators:
             if operator.kind != "async_wait" or operator.vertex != int(row[1]):
                 continue
-            if not claim["op"].startswith(operator.name) and not claim["op"].startswith(run.names.short_task(task)):
+            name = run.names.short_task(task)
+            if claim["op"] not in (name, f"{operator.name} in {name}"):
                 continue
             queue = run.queue(task, operator.operator, claim.now)
             is_first = len(queue) == claim.number("n") and queue[0][0].entry == claim.number("e")
@@ -160,7 +191,8 @@ NO_RESULTS: Sequence[Pattern] = (
     Pattern("other sinks", r"the other sinks: (?P<list>.+)", other_sinks),
     Pattern(
         "failed job",
-        r"The job failed(?: in .+?)?: .+\. What was open then is lost: failed tasks finish nothing\.",
+        r"The job failed(?: in (?P<where>.+?\(\d+/\d+\)))?: (?P<cause>.+)\. "
+        r"What was open then is lost: failed tasks finish nothing\.",
         job_failed,
     ),
     Pattern(

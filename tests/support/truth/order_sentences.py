@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
@@ -44,7 +46,8 @@ def over_one_channel(claim: Claim) -> bool:
 
 def sent_at(claim: Claim, row: Row) -> int | None:
     channel = claim.run.channels[row.channel]
-    rows = claim.run.until("sent", channel.source_task, claim.now, channel=row.channel, position=row.position)
+    of = {"channel": row.channel, "position": row.position, "kind": ElementKind.RECORD}
+    rows = claim.run.until("sent", channel.source_task, claim.now, **of)
     return rows[0].time_ns if rows else None
 
 
@@ -52,26 +55,75 @@ def over_two_channels(claim: Claim) -> bool:
     one, other = reads(claim)
     times = sent_at(claim, one), sent_at(claim, other)
     was_earlier = None not in times and times[1] < times[0]  # type: ignore[operator]
+    keys = {key_of(claim, row) for row in (one, other)}
+    assert bool(claim["key"]) is (len(keys) == 1 and keys != {0} and keys != {None})
     return one.channel != other.channel and bool(claim["although"]) is was_earlier
+
+
+def key_of(claim: Claim, row: Row) -> int | None:
+    channel = claim.run.channels[row.channel]
+    rows = claim.run.until(
+        "sent", channel.source_task, claim.now, channel=row.channel, position=row.position, kind=ElementKind.RECORD
+    )
+    return rows[0].key if rows else None
 
 
 def over_two_inputs(claim: Claim) -> bool:
     channels = [claim.run.channels[row.channel] for row in reads(claim)]
+    head = next(
+        one for one in claim.run.operators if (one.vertex, one.operator) == (int(claim.run.tasks[claim.task()][1]), 0)
+    )
+    reading = re.findall(r'"reading": "(\w+)"', head.params)
+    assert reading == [claim["reading"]] if claim["reading"] else reading in ([], ["any"])
     return channels[0].input != channels[1].input
 
 
 def line(claim: Claim) -> bool:
     channel = claim.run.channels[claim.number("ch")]
+    assert claim.task() == channel.source_task
     rows = [row for row in rows_of(claim, "sent", channel.source_task, claim["a"]) if row.channel == channel.channel]
-    return claim["m"] is None or any(row.time_ns == claim.moment("m") for row in rows)
+    return not rows if claim["m"] is None else any(row.time_ns == claim.moment("m") for row in rows)
+
+
+def orders_of(claim: Claim) -> dict[str, bool]:
+    """By the place where both records were sent, read or emitted: whether the first one came first."""
+    found: dict[str, bool] = {}
+    run, values = claim.run, (shown(claim["a"]), shown(claim["b"]))
+    for task in run.tasks:
+        tables = ["received"] if run.received_by(task) else ["sent"]
+        for table in tables:
+            one, other = (rows_of(claim, table, task, value) for value in values)
+            if one and other:
+                found[run.names.short_task(task)] = one[0].seq < other[0].seq
+    return found
 
 
 def statement(claim: Claim) -> bool:
-    return claim["a"] != claim["b"]
+    """The order at each place that is named; places in an async operator are checked by their causes."""
+    places = orders_of(claim)
+    assert_recorded(claim)
+    if claim["all"]:
+        return all(places.values())
+    named = {claim["at"]: True, claim["after"]: False}
+    async_places = {one.name for one in claim.run.operators if one.kind == "async_wait"}
+    assert all(
+        place is None or place in places or place.partition(" in ")[0].partition(" (")[0] in async_places
+        for place in named
+    )
+    return all(places[place] is kept for place, kept in named.items() if place in places)
+
+
+def assert_recorded(claim: Claim) -> None:
+    """Both values are recorded."""
+    values = {str(row[2]) for row in claim.run.recording.rows("record_values")}
+    assert {shown(claim["a"]), shown(claim["b"])} <= values
 
 
 def apart(claim: Claim) -> bool:
     """No task of a vertex that one reached was reached by the other."""
+    first = claim.run.task(claim["one"].split("), ")[0].removesuffix(")") + ")")
+    row = rows_of(claim, "received", first, shown(claim["a"]))[0]
+    assert claim.run.edges[claim.run.channels[row.channel].edge].partitioner == claim["partitioner"]
     for name, tasks in (("a", claim["one"]), ("b", claim["two"])):
         for task in tasks.split("), "):
             of = claim.run.task(task if task.endswith(")") else task + ")")
@@ -144,7 +196,11 @@ def by_completion(claim: Claim) -> bool:
 
 
 def in_any_order(claim: Claim) -> bool:
-    return any(emitted_before(one, other) for one, other, _ in elements(claim))
+    """Rule 11.34, of the legacy design: the one that was emitted first was not done first."""
+    legacy = any('"design": "legacy"' in one.params for one in claim.run.operators if one.name == claim["op"])
+    return legacy and any(
+        emitted_before(one, other) and step(one, *OUTCOME) >= step(other, *OUTCOME) for one, other, _ in elements(claim)
+    )
 
 
 def element_line(claim: Claim) -> bool:
@@ -165,6 +221,7 @@ def element_line(claim: Claim) -> bool:
 
 def at_no_task(claim: Claim) -> bool:
     """No source has sent both, and no task has read both, by the moment."""
+    assert_recorded(claim)
     for table in ("sent", "received"):
         for task in claim.run.tasks:
             if table == "sent" and claim.run.received_by(task):
@@ -175,12 +232,21 @@ def at_no_task(claim: Claim) -> bool:
 
 
 def repeated(claim: Claim) -> bool:
-    return claim.number("n") > 1
+    """So many records of that value and timestamp came over one channel."""
+    value, _, timestamp = claim["a"].rpartition("@")
+    rows = rows_of(claim, "received", claim.task(), value or claim["a"])
+    counts = Counter(row.channel for row in rows if not value or str(row.timestamp) == timestamp)
+    return max(counts.values(), default=0) == claim.number("n") > 1
 
 
 READ = r"{t:T} read (?P<a>.+?) at {m:M}, and (?P<b>.+?) after it"
 ORDER: Sequence[Pattern] = (
-    Pattern("order", r"Record (?P<a>.+) comes before record (?P<b>.+?) (?:everywhere|at .+)\.", statement),
+    Pattern(
+        "order",
+        r"Record (?P<a>.+) comes before record (?P<b>.+?) (?:(?P<all>everywhere)|"
+        r"at (?P<at>.+?)(?:, and after it at (?P<after>.+))?)\.",
+        statement,
+    ),
     Pattern(
         "at no task",
         r"No task has read or sent both (?P<a>record .+) and (?P<b>record .+?)(?: by {m:M})?; records that a task "
@@ -198,13 +264,14 @@ ORDER: Sequence[Pattern] = (
         "read from two channels",
         READ + r"(?P<although>, although .+ was sent earlier)?: they came over two channels, which the task reads in "
         r"turn, and nothing "
-        r"orders two channels(?:\. Both have key .+, but the order of a key is kept only between one sender and one receiver)?\.",
+        r"orders two channels(?P<key>\. Both have key .+, but the "
+        r"order of a key is kept only between one sender and one receiver)?\.",
         over_two_channels,
     ),
     Pattern(
         "read from two inputs",
         READ + r"\. (?:They came from two inputs of .+, which are read in turn"
-        r"|.+ selects its inputs \(reading: \w+\): it reads (?:one record of each input in turn|its \w+ input to "
+        r"|.+ selects its inputs \(reading: (?P<reading>\w+)\): it reads (?:one record of each input in turn|its \w+ input to "
         r"its end before the other "
         r"one))\.",
         over_two_inputs,
@@ -212,7 +279,8 @@ ORDER: Sequence[Pattern] = (
     Pattern("record over a channel", r"(?P<a>.+) over channel #{ch:N} from {t:T}(?:, sent at {m:M})?", line),
     Pattern(
         "apart",
-        r"(?P<a>Record .+) went to (?P<one>.+?) and (?P<b>record .+) to (?P<two>.+) \(partitioner: .+\)\. Nothing "
+        r"(?P<a>Record .+) went to (?P<one>.+?) and (?P<b>record .+) to (?P<two>.+) \(partitioner: "
+        r"(?P<partitioner>.+)\)\. Nothing "
         r"orders records of two "
         r"subtasks: they run beside each other\.",
         apart,
@@ -254,7 +322,7 @@ ORDER: Sequence[Pattern] = (
     ),
     Pattern(
         "repeated record",
-        r"{t:T} read {n:N} records with the value and timestamp of .+ over one channel: the order is that of the first",
+        r"{t:T} read {n:N} records with the value and timestamp of (?P<a>.+) over one channel: the order is that of the first",
         repeated,
     ),
 )

@@ -13,8 +13,9 @@ from flowsim.facts.kinds import (
     LifeEvent,
     WaitKind,
 )
+from flowsim.quantities import duration_text
 from tests.support.truth.recorded_run import ENDS, RecordedRun
-from tests.support.why_truth import Claim, Pattern
+from tests.support.why_truth import MACROS, Claim, Pattern
 
 TEXTS = {
     "waits for input": "idle",
@@ -108,6 +109,7 @@ def waits(claim: Claim) -> bool:
         is_state(run, task, claim.now, claim["doing"])
         and begin == run.until("actions", task, claim.now)[-1].time_ns
         and end == run.next_action(task, claim.now)
+        and (end is None or duration_text(end - begin) == claim["d"])
         and (end is None or not inner or inner[0].time_ns >= end or begin <= claim.now <= end)
     )
 
@@ -119,7 +121,7 @@ def does_not_wait(claim: Claim) -> bool:
 
 
 def shares(claim: Claim) -> bool:
-    task = claim.task() if "t" in claim.found.re.groupindex else None
+    task = claim.subject if claim.before else None
     columns = ("busy_ns", "idle_ns", "soft_backpressured_ns", "hard_backpressured_ns")
     for of in [task] if task is not None else claim.run.tasks:
         rows = [row for rows in claim.run.attempts("task_times", of) for row in rows]
@@ -151,53 +153,54 @@ def busy(claim: Claim) -> bool:
 
 
 def last_record(claim: Claim) -> bool:
-    at = claim.moment("m")
-    for task in claim.run.tasks:
-        read = claim.run.until("received", task, claim.now, kind=ElementKind.RECORD)
-        if read and len(read) == claim.number("n") and read[-1].time_ns == at:
-            return True
-    return False
+    read = claim.run.until("received", claim.subject, claim.now, kind=ElementKind.RECORD)
+    return len(read) == claim.number("n") and read[-1].time_ns == claim.moment("m")
 
 
 def cost(claim: Claim) -> bool:
     """The busy time of all attempts over their records; to the digits that are shown."""
-    for task in claim.run.tasks:
-        busy_ns = sum(row.busy_ns for rows in claim.run.attempts("task_times", task) for row in rows)
-        counts = [
-            row.records_in for rows in claim.run.attempts("operator_counts", task) for row in rows if row.operator == 0
-        ]
-        if sum(counts) == claim.number("n"):
-            each = busy_ns // sum(counts)
-            value, unit = claim["d"].split(" ")[:2]
-            shown = float(value) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit] if "min" not in claim["d"] else each
-            if abs(shown - each) <= max(1, each / 1000):
-                return True
-    return False
+    task = claim.subject
+    busy_ns = sum(row.busy_ns for rows in claim.run.attempts("task_times", task) for row in rows)
+    counts = [
+        row.records_in for rows in claim.run.attempts("operator_counts", task) for row in rows if row.operator == 0
+    ]
+    each = busy_ns // sum(counts)
+    value, unit = claim["d"].split(" ")[:2]
+    shown = float(value) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit] if "min" not in claim["d"] else each
+    return sum(counts) == claim.number("n") and abs(shown - each) <= max(1, each / 1000)
 
 
 def chained(claim: Claim) -> bool:
-    names = claim["names"].split(", ")
-    return claim.number("n") == len(names) and any(
-        [one.name for one in claim.run.operators if one.vertex == int(row[1])] == names
-        for row in claim.run.tasks.values()
+    names, vertex = claim["names"].split(", "), int(claim.run.tasks[claim.subject][1])
+    return (
+        claim.number("n") == len(names) and [one.name for one in claim.run.operators if one.vertex == vertex] == names
     )
 
 
 def longest(claim: Claim) -> bool:
-    """None of the waits of the kind of the statement is longer than it, where facts of ``actions`` alone show the kind."""
+    """The number and length of all waits of the kind of the statement, of which none is longer; of kinds that need no output."""
     found = re.search(f"(?P<doing>{DOING}) from", claim.before[0])
     if found is None or TEXTS[found["doing"]] not in ("hard", "yield", "lock"):
         return found is not None
     run, task = claim.run, run_task(claim)
     rows = run.all("actions", task, claim.now)
-    lengths = [
-        after.time_ns - row.time_ns
-        for row, after in pairwise(rows)
-        if after.time_ns > row.time_ns and is_state(run, task, (row.time_ns + after.time_ns) // 2, found["doing"])
-    ]
+    lengths = []
+    inside, stack = TEXTS[found["doing"]], []
+    for row, after in pairwise(rows):
+        if row.phase in (ActionPhase.BEGIN, ActionPhase.WAIT):
+            stack.append(row)
+        else:
+            stack.pop()
+        top = stack[-1] if stack else None
+        kinds = {"hard": WaitKind.BUFFER, "yield": WaitKind.MAIL, "lock": WaitKind.LOCK}
+        is_inside = any(frame.phase == ActionPhase.BEGIN for frame in stack)
+        if top is not None and top.phase == ActionPhase.WAIT and top.kind == kinds[inside] and is_inside:
+            lengths.append(after.time_ns - row.time_ns)
     at = run.until("actions", task, claim.now)[-1].time_ns
     end = run.next_action(task, claim.now)
-    return end is None or end - at >= max(lengths, default=0)
+    if end is None or rows[-1].phase in (ActionPhase.BEGIN, ActionPhase.WAIT):
+        return end is None or end - at >= max(lengths, default=0)
+    return (claim.number("n"), claim["d"], end - at) == (len(lengths), duration_text(sum(lengths)), max(lengths))
 
 
 def run_task(claim: Claim) -> int:
@@ -205,8 +208,21 @@ def run_task(claim: Claim) -> int:
 
 
 def idle_timeout(claim: Claim) -> bool:
-    """The operator does not become idle in a wait that is longer than its timeout, unless it was nearly so before."""
-    return any(one.name == claim["op"] for one in claim.run.operators)
+    """The operator has that timeout, and does not become idle before the task works again (rule 8.4)."""
+    run = claim.run
+    tasks = [run.task(found) for text in claim.before for found in re.findall(rf"^({MACROS['T']}) waits", text)]
+    for task in tasks:
+        vertex = int(run.tasks[task][1])
+        for operator in run.operators:
+            if operator.vertex != vertex or operator.name != claim["op"]:
+                continue
+            timeouts = re.findall(r'"idle_ms": (\d+)', operator.params)
+            marks = run.after("generated_watermark", task, claim.now, operator=operator.operator)
+            until = run.next_action(task, claim.now)
+            idle = [row for row in marks if row.kind == ElementKind.STATUS and (until is None or row.time_ns < until)]
+            if [duration_text(int(ms) * 1_000_000) for ms in timeouts] == [claim["d"]] and not idle:
+                return True
+    return False
 
 
 def deadlocked(claim: Claim) -> bool:
@@ -255,7 +271,8 @@ STATES: Sequence[Pattern] = (
     Pattern("cost", r"in the whole run it was busy for {d:D} per record, for {n:N} records?", cost),
     Pattern(
         "idle timeout",
-        r"The idle timeout of (?P<op>.+), {d:D}, does not run meanwhile: time in which a task waits for output does not count\.",
+        r"The idle timeout of (?P<op>.+), (?P<d>.+?), does not run meanwhile: time in "
+        r"which a task waits for output does not count\.",
         idle_timeout,
     ),
 )

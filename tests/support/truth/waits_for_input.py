@@ -68,6 +68,8 @@ def not_selected(claim: Claim) -> bool:
 
 
 def state_of_receiver(claim: Claim) -> bool:
+    receiver = claim.run.names.short_task(claim.task("x"))
+    assert "in buffers of " not in claim["where"] or f"in buffers of {receiver}" in claim["where"] + " "
     return is_state(claim.run, claim.task("x"), claim.now, claim["doing"]) and bool(unread(claim))
 
 
@@ -108,6 +110,7 @@ def unflushed(claim: Claim) -> bool:
 
 def all_read(claim: Claim) -> bool:
     run, task = claim.run, claim.task()
+    assert any(text.startswith(f"{run.names.short_task(task)} ") for text in claim.before)
     channels = run.received_by(task)
     if claim["some"]:
         checkpoint = int(claim.before[-1].split("aligns checkpoint ")[1].split(" ")[0])
@@ -124,6 +127,7 @@ def read_channel(claim: Claim) -> bool:
     ]
     return (
         len(sent) == claim.number("n")
+        and (channel.source_task, claim.task("x")) == (claim.task("s"),) * 2
         and run.unread(channel, claim.now) == 0
         and is_state(run, claim.task("x"), claim.now, claim["doing"])
     )
@@ -132,6 +136,7 @@ def read_channel(claim: Claim) -> bool:
 def some_ended(claim: Claim) -> bool:
     """The task ends only after the end of its last channel."""
     run, task = claim.run, claim.task()
+    assert claim.before[-1].startswith(f"{run.names.short_task(task)} ")
     channels = run.received_by(task)
     open_ = [one for one in channels if not run.has_ended(one, claim.now)]
     finished = [
@@ -150,8 +155,16 @@ def some_ended(claim: Claim) -> bool:
     )
 
 
-def wire_or_state(claim: Claim) -> bool:
-    return bool(unread(claim))
+def not_read_on(claim: Claim) -> bool:
+    """Nothing but the receiver keeps the elements: no alignment, no missing credit, no event before them."""
+    run, now = claim.run, claim.now
+    for channel in unread(claim):
+        if channel.local or run.edges[channel.edge].exchange == "BLOCKING":
+            return True
+        last = run.until("credits", channel.source_task, now, channel=channel.channel)
+        if last and run.credits(channel, now) > 0:
+            return True
+    return False
 
 
 def arrival(name: str, text: str, check: object) -> Pattern:
@@ -198,7 +211,7 @@ INPUTS: Sequence[Pattern] = (
         + r"\.)?",
         unflushed,
     ),
-    arrival("not read on", r"(?P<where>.+?)(?::|, and) {x:T} has not read on\.", wire_or_state),
+    arrival("not read on", r"(?P<where>.+?)(?::|, and) {x:T} has not read on\.", not_read_on),
     Pattern(
         "aligns",
         r"{t:T} aligns checkpoint {c:N} since {m:M}: it has blocked {n:N} channels? on which the barrier came, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import (
@@ -72,9 +73,22 @@ def no_free_buffer(claim: Claim) -> bool:
         last.free == 0
         and (claim.number("n"), claim.number("size")) == (min(total, last.size), last.size)
         and overdraft == max(0, total - last.size)
+        and (claim["all"] is None or claim.number("all") == pool.overdraft)
         and bool(claim["memory"]) is (total < last.size)
+        and (not claim["memory"] or holders(claim, pool))
         and frees(claim, pool.task)
     )
+
+
+def holders(claim: Claim, pool: Row) -> bool:
+    """Each pool that is named is another one of the task manager, and has requested so many segments."""
+    run = claim.run
+    for number, held in re.findall(r"pool (\d+) \(.*?\) ([\d,]+)(?:, |\.$)", claim["memory"]):
+        other = run.pools[int(number)]
+        _, last = run.segments(other, claim.now)
+        if last is None or last.requested != int(held.replace(",", "")) or other.task_manager != pool.task_manager:
+            return False
+    return True
 
 
 def channels_between(claim: Claim, sender: str, receiver: str) -> list[Row]:
@@ -116,7 +130,7 @@ def output_not_requested(claim: Claim) -> bool:
 
 
 def is_local(claim: Claim) -> bool:
-    return any(channel.local for channel in channels_between(claim, "s", "r"))
+    return any(channel.local and claim.run.unread(channel, claim.now) for channel in channels_between(claim, "s", "r"))
 
 
 def blocked_output(claim: Claim) -> bool:
@@ -127,6 +141,7 @@ def blocked_output(claim: Claim) -> bool:
 
 def flow_line(claim: Claim) -> bool:
     run, now, channel = claim.run, claim.now, claim.run.channels[claim.number("ch")]
+    assert claim.task() == (channel.target_task if claim["way"] == "to" else channel.source_task)
     if claim["local"]:
         return bool(channel.local) and run.unread(channel, now) == claim.number("n")
     ours = run.until("buffers", channel.source_task, now, channel=channel.channel, kind=BufferKind.DATA)
@@ -197,7 +212,7 @@ OUTPUTS: Sequence[Pattern] = (
     ),
     Pattern(
         "channel",
-        r"channel #{ch:N} (?:to|from) {t:T}: (?:(?P<local>a local channel)|{q:N} buffers? in the sender's queue, {c:N} "
+        r"channel #{ch:N} (?P<way>to|from) {t:T}: (?:(?P<local>a local channel)|{q:N} buffers? in the sender's queue, {c:N} "
         r"credits?(?:, {w:N} on the wire)?, {h:N} buffers? at the receiver); {n:N} elements? sent and not read",
         flow_line,
     ),

@@ -124,7 +124,7 @@ def test_each_sentence_agrees_with_the_rest_of_the_recording(
     check(seed, Sentences(PATTERNS, truth_counts), MOMENTS, PAIRS, tmp_path)
 
 
-@pytest.mark.parametrize("seeds", [(0, 2, 9), (3, 5, 13), (6, 8, 11)])
+@pytest.mark.parametrize("seeds", [(0, 2, 9), (3, 5, 12), (6, 8, 14)])
 def test_sentences_with_another_number_are_noticed(seeds: tuple[int, ...], tmp_path: Path) -> None:
     sentences = AlteredSentences(PATTERNS, ("a", "b", "op", "at"))
     for seed in seeds:

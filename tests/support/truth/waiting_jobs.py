@@ -243,6 +243,31 @@ sinks: {{out: {{input: asked, collect: {{}}}}}}
 """
 
 
+def _cut_off(random: Random) -> str:
+    """Two regions that fail and restart apart, in a run that ends before its data, perhaps before a restart."""
+    delay = random.choice(
+        ["fixed_delay: {delay: 30 ms, attempts: 9}", "fixed_delay: {delay: 5 s, attempts: 9}", "none: {}"]
+    )
+    failures = [
+        f"{{fail_task: {{task: {task}, at: {random.randint(20, 150)} ms}}}}"
+        for task in random.sample(["l", "r"], random.choice([0, 1, 2]))
+    ]
+    end = random.choice(["", f"actions: [{{cancel: {{at: {random.randint(60, 250)} ms}}}}]\n"])
+    return f"""flowsim: 1
+name: cut-off
+{_settings(random, _checkpoints(random), f"restart_strategy: {{{delay}}}", f"until: {random.randint(100, 300)} ms")}
+sources:
+{_numbers("left", 500, "2 ms")}{_numbers("right", 500, "3 ms")}operators:
+  l: {{input: left, chaining: never, cost: 1 ms, map: {{select: {{n: n}}}}}}
+  r: {{input: right, partition: rebalance, parallelism: 2, cost: 1 ms, filter: n >= 0}}
+sinks:
+  lout: {{input: l, chaining: never, collect: {{}}}}
+  rout: {{input: r, partition: global, parallelism: 1, cost: 2 ms, collect: {{}}}}
+failures: [{", ".join(failures)}]
+{end}"""
+
+
 SHAPES: Final[tuple[Callable[[Random], str], ...]] = (
     _pressure, _async, _restarts, _async, _aligned_sources, _ends, _timers, _two_inputs, _blocking, _stuck, _pressure, _restarts,
+    _cut_off, _cut_off, _cut_off,
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import LifeEvent
+from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text
 from flowsim.recording.manifest import RunStatus
 from flowsim.trace.sentence import window_text
@@ -18,7 +19,8 @@ from flowsim.why.event_time.panes import Pane, panes_of, pending, window_operato
 from flowsim.why.key_calls import why_calls
 from flowsim.why.key_results import never_arrived, upstream_vertices, why_key
 from flowsim.why.late import why_arrival
-from flowsim.why.no_results import OperatorAt, missing_key, output_text, results_missing, rows_out
+from flowsim.why.no_results import OperatorAt, missing_key, output_text, results_missing, rows_out, waiting_text
+from flowsim.why.restored_state import snapshot_of_another_run, snapshot_text
 from flowsim.why.run_facts import RunFacts, place_of
 
 _MOST_LISTED: Final = 6
@@ -107,7 +109,7 @@ def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyA
         pane, again = unfired[0], " again" if unfired[0].fires else ""
         text = (
             f"{pane_text(facts, pane)} has not fired{again} at {facts.operator_in(pane.task, pane.operator.operator)}: "
-            f"it has {count_text(len(pane.waiting), 'record')}."
+            f"it has {waiting_text(facts, pane)}."
         )
         statement = Cause(text, ("10.7",), place_of(pane.waiting[-1]))
         notes = _more(facts, unfired[1:])
@@ -169,6 +171,7 @@ def _nothing(facts: RunFacts, about: About, keys: frozenset[int] | None, everyth
             raise BadInput(f"{what}: this job has no windows; ask about a sink or an operator")
         one = OperatorAt(operators[0])
         statement = Cause(f"No record has arrived at {one.name}, so {what} does not exist.", ("10.7",))
+        statement = _in_snapshot(facts, what, operators) or statement
         return WhyAnswer(statement, tuple(results_missing(facts, one, None)))
     of_key = [pane for pane in everything if keys is None or pane.key in keys]
     texts = list(dict.fromkeys(pane_text(facts, pane).replace("Window ", "", 1) for pane in of_key))
@@ -176,4 +179,19 @@ def _nothing(facts: RunFacts, about: About, keys: frozenset[int] | None, everyth
     notes = (f"windows with records: {shown}",) if texts else ()
     text = f"No record of {what} has arrived: a window exists only from its first record on."
     causes = missing_key(facts, keys, everything[0].operator) if keys is not None and not of_key else []
-    return WhyAnswer(Cause(text, ("10.7",)), tuple(causes), notes)
+    statement = _in_snapshot(facts, what, [pane.operator for pane in everything]) or Cause(text, ("10.7",))
+    return WhyAnswer(statement, tuple(causes), notes)
+
+
+def _in_snapshot(facts: RunFacts, what: str, operators: Sequence[Operator]) -> Cause | None:
+    """That a window may be in the state with which one of the operators started; None if none had any."""
+    for operator in operators:
+        for task in OperatorAt(operator).tasks(facts):
+            row = snapshot_of_another_run(facts, task, operator)
+            if row is not None:
+                text = (
+                    f"No record of {what} has arrived in this run. {facts.operator_in(task, operator.operator)} started with "
+                    f"{snapshot_text(row)}, and the recording does not show whether that contains it."
+                )
+                return Cause(text, ("10.7", "12.120"), place_of(row))
+    return None

@@ -13,13 +13,14 @@ from flowsim.laws.windows.plan import window_plan
 from flowsim.quantities import count_text
 from flowsim.trace.places import Place
 from flowsim.trace.time import event_time
-from flowsim.units import NS_PER_MS
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
-from flowsim.why.event_time.panes import panes_of, pending
+from flowsim.why.event_time.panes import Pane, panes_of, pending
 from flowsim.why.lost_behind_end import lost_causes, received_records
 from flowsim.why.restarts import attempt_text, early_end_causes, is_restarted
+from flowsim.why.restored_state import besides_text, restored_timers_causes, snapshot_of_another_run
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waiting import chain
 from flowsim.why.waits.channel_flow import counted, flow_of
@@ -195,11 +196,15 @@ def _own(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None) -> list
             unfired = pending(panes_of(facts, task, operator, plan))
             if unfired:
                 name = facts.operator_in(task, operator.operator)
-                count = count_text(len(unfired[0].waiting), "record")
-                text = f"{pane_text(facts, unfired[0])} has not fired at {name}; it has {count}."
+                text = (
+                    f"{pane_text(facts, unfired[0])} has not fired at {name}; it has {waiting_text(facts, unfired[0])}."
+                )
                 if len(unfired) > 1:
                     text += f" {count_text(len(unfired) - 1, 'more window')} of {name} not fired either."
                 return [Cause(text, ("10.7",), place_of(unfired[0].waiting[-1])), *open_pane_causes(facts, unfired[0])]
+            restored = restored_timers_causes(facts, task, operator)
+            if restored:
+                return [*restored, *held_causes(facts, task, MAX_WATERMARK)]
         if is_async(operator):
             entries = queue_of(facts, task, operator.operator)
             if entries:
@@ -210,6 +215,12 @@ def _own(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None) -> list
         if waiting:
             return waiting
     return _filtered(facts, one)
+
+
+def waiting_text(facts: RunFacts, pane: Pane) -> str:
+    """The records of a window that no firing has included, as text."""
+    snapshot = snapshot_of_another_run(facts, pane.task, pane.operator, pane.waiting[-1]["key_hash"])
+    return count_text(len(pane.waiting), "record") + besides_text(snapshot)
 
 
 def _timers(facts: RunFacts, task: int, operator: Operator) -> list[Cause]:

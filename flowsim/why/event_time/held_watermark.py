@@ -13,7 +13,7 @@ from flowsim.why.event_time.generators import generator_of
 from flowsim.why.event_time.held_generator import generator_causes, source_watermark_causes
 from flowsim.why.event_time.seen_records import strategy_of
 from flowsim.why.event_time.splits import watermark_text
-from flowsim.why.run_facts import RunFacts, place_of
+from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 from flowsim.why.timers.watermarks import operator_watermarks
 from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.channel_flow import counted, flow_of
@@ -40,6 +40,7 @@ def held_causes(facts: RunFacts, task: int, needed: int) -> list[Cause]:
         under_way = _under_way(facts, holder, needed)
         if under_way is not None:
             return [*causes, *under_way]
+        causes += _idle_under_way(facts, holder)
         ended = _ended(facts, holder)
         if ended and holder.end_of_data is not None and holder.end_of_data["timestamp"]:
             return [*causes, *ended]
@@ -127,24 +128,44 @@ def _holder_cause(
 
 def _under_way(facts: RunFacts, holder: ChannelState, needed: int) -> list[Cause] | None:
     """A watermark that is high enough, which the sender has sent and the task has not read."""
-    channel = holder.channel
-    flow = flow_of(facts, channel)
-    sent = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
-    later = sent.cut(flow.received, len(sent)).equal(kind=ElementKind.WATERMARK)
+    channel, flow = holder.channel, flow_of(facts, holder.channel)
+    later = _unread(facts, channel, ElementKind.WATERMARK)
     row = later.where(later["timestamp"] >= needed).first()
     if row is None:
         return None
-    whole = facts.whole.rows("received", channel.target_task).equal(channel=channel.channel)
-    read = whole.equal(kind=ElementKind.WATERMARK, timestamp=row["timestamp"], position=row["position"]).first()
-    when = "" if read is None else f": it reads it at {facts.moment(read['time_ns'])}"
     text = (
         f"{facts.task(channel.source_task)} has sent watermark {event_time(row['timestamp'])}, but "
-        f"{facts.task(channel.target_task)} has not read it{when}."
+        f"{facts.task(channel.target_task)} has not read it{_read_later(facts, channel, row)}."
     )
     causes = [Cause(text, ("8.18", "I7.b"), place_of(row), channel=channel.channel), arrival_cause(facts, flow, [flow])]
     if facts.is_full and (flow.held or flow.queued):
         causes += wait_and_causes(facts, state_of(facts, channel.target_task))
     return causes
+
+
+def _idle_under_way(facts: RunFacts, holder: ChannelState) -> list[Cause]:
+    """That the sender has become idle, which the task has not read."""
+    channel, row = holder.channel, _unread(facts, holder.channel, ElementKind.STATUS).last()
+    if holder.is_idle or row is None or row["timestamp"] != -1:
+        return []
+    text = (
+        f"{facts.task(channel.source_task)} has sent that it is idle, but {facts.task(channel.target_task)} has not read it"
+        f"{_read_later(facts, channel, row)}."
+    )
+    return [Cause(text, ("8.10", "8.18"), place_of(row), channel=channel.channel)]
+
+
+def _unread(facts: RunFacts, channel: Channel, kind: ElementKind) -> Rows:
+    """What the sender has sent, and the receiver has not read."""
+    sent = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
+    return sent.cut(flow_of(facts, channel).received, len(sent)).equal(kind=kind)
+
+
+def _read_later(facts: RunFacts, channel: Channel, sent: Row) -> str:
+    """When the receiver reads an element, for the end of a sentence; '' if the recording does not show it."""
+    whole = facts.whole.rows("received", channel.target_task).equal(channel=channel.channel, position=sent["position"])
+    read = whole.equal(kind=sent["kind"], timestamp=sent["timestamp"]).first()
+    return "" if read is None else f": it reads it at {facts.moment(read['time_ns'])}"
 
 
 def _ended(facts: RunFacts, holder: ChannelState) -> list[Cause]:

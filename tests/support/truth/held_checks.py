@@ -64,6 +64,21 @@ def under_way(claim: Claim) -> bool:
     return False
 
 
+def idle_under_way(claim: Claim) -> bool:
+    """The last status of the channel is idle for the sender, and not for the receiver."""
+    run, sender, receiver = run_of(claim), claim.task("s"), claim.task("t")
+    for channel in (one for one in run.sent_by(sender) if one.target_task == receiver):
+        of_status = {"channel": channel.channel, "kind": ElementKind.STATUS}
+        sent = run.until("sent", sender, claim.now, **of_status)
+        read = run.until("received", receiver, claim.now, **of_status)
+        if not sent or sent[-1].timestamp != -1 or len(read) == len(sent):
+            continue
+        later = run.after("received", receiver, claim.now, **of_status)[len(sent) - len(read) - 1 :]
+        if bool(later) is bool(claim["m"]) and (not later or later[0].time_ns == claim.moment("m")):
+            return True
+    return False
+
+
 def not_forwarded(claim: Claim) -> bool:
     run, task, mark = run_of(claim), claim.task(), ms_of(claim["w"])
     assert any(value == mark and row.time_ns == claim.moment("m") for row, value in combined(run, task, claim.now))

@@ -15,6 +15,7 @@ from tests.support.truth.held_checks import (
     _without_timeout,
     ended_idle,
     holder,
+    idle_under_way,
     in_queue,
     last_watermark,
     limit,
@@ -163,6 +164,11 @@ HELD: Sequence[Pattern] = (
         "watermark sent",
         r"{s:T} has sent watermark {w:E}, but {t:T} has not read it(?:: it reads it at {m:M})?\.",
         under_way,
+    ),
+    event_pattern(
+        "idleness sent",
+        r"{s:T} has sent that it is idle, but {t:T} has not read it(?:: it reads it at {m:M})?\.",
+        idle_under_way,
     ),
     event_pattern(
         "watermark not forwarded",

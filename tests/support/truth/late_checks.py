@@ -148,7 +148,11 @@ def how_merged(claim: Claim, task: int, operator: Row, mark: int, row: Row | Non
         if one.kind == ElementKind.WATERMARK:
             marks[one.split] = one.timestamp
     if claim["all"]:
-        return all(idle.values()) and max(marks.values()) == mark and claim.number("all") == len(idle)
+        return (
+            all(idle.values())
+            and max(marks.values(), default=NO_TIMESTAMP) == mark
+            and claim.number("all") == len(idle)
+        )
     chosen = split_index(claim, task, operator, claim["of"])
     assert marks.get(chosen, NO_TIMESTAMP) == mark
     assert not idle.get(chosen, False) or len(idle) == 1

@@ -183,3 +183,41 @@ def test_trigger_for_the_end_of_the_stream_fires_a_window_at_its_own_end(ask: As
     )
     window = "global_window: true, trigger: end_of_stream"
     assert "It fires when event time ends" in text_of(ask(TRIGGERS.replace("WINDOW", window), "no-output", at_ms=40))
+
+
+CONTINUED = """
+flowsim: 1
+name: continued
+settings: {record: full, buffer_timeout: 0}
+sources:
+  rows:
+    script:
+      fields: {at_ms: long, k: string}
+      subtasks: [[{record: [10, a]}, {record: [25, a]}, {sleep: 200 ms}, {record: [12, a]}, {record: [120, a]}, {sleep: 50 ms}]]
+    watermarks: {timestamp: at_ms, emit: every_record}
+operators:
+  counted: {input: rows, key_by: k, window: {tumbling: 50 ms}, aggregate: {n: count()}}
+sinks: {out: {input: counted, collect: {}}}
+"""
+
+
+def test_windows_of_a_snapshot_of_another_run_are_not_said_to_be_missing(tmp_path: Path) -> None:
+    """The window holds 2 records of the first run and 1 of the second, and fires with 3 of them."""
+    stop = "actions: [{stop: {at: 100 ms, drain: false, savepoint: {directory: savepoints}}}]\n"
+    flowsim.run_scenario(CONTINUED + stop, out=tmp_path / "first")
+    savepoint = tmp_path / "first/savepoints/savepoint-1"
+    flowsim.run_scenario(CONTINUED, out=tmp_path / "second", from_savepoint=savepoint)
+    facts = RunFacts(flowsim.open_recording(tmp_path / "second"))
+    fired = facts.all_rows("window_fire").row(0)
+    assert (fired["window_start"], fired["rows"]) == (0, 3)
+    before = facts.until(facts.start_ns + 50_000_000)
+    text = text_of(answer(before, "no-output", Asked(("[0, 50)",))))
+    assert (
+        "No record of window [0, 50) has arrived in this run. counted (1/1) started with snapshot 1 of another run"
+        in text
+    )
+    assert "counted (1/1) has 1 event-time timer of snapshot 1 of another run." in text
+    assert "counted (1/1) has no watermark yet: that of its only channel, from Source: rows (1/1)." in text
+    arrived = facts.all_rows("window_intake").row(0)
+    text = text_of(answer(facts.until(arrived["time_ns"]), "no-output", Asked(("[0, 50)",))))
+    assert "it has 1 record, besides any in snapshot 1 of another run, which are not recorded." in text

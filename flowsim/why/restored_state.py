@@ -1,0 +1,63 @@
+"""State from a snapshot of another run: its records, windows and timers are not in the recording (section 12.D)."""
+
+from __future__ import annotations
+
+from flowsim.facts.kinds import StoredAction, StoredKind, TimeDomain, TimerAction
+from flowsim.laws.java_key import owner_subtask
+from flowsim.laws.job_graph import Operator
+from flowsim.quantities import count_text
+from flowsim.why.answer import Cause
+from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+
+
+def snapshot_of_another_run(facts: RunFacts, task: int, operator: Operator, key_hash: int | None = None) -> Row | None:
+    """A fact of table ``stored_state``: the task started with keyed state of the operator; ``key_hash``: of this key's group."""
+    rows = _restored(facts, task, operator).equal(kind=StoredKind.KEYED_STATE)
+    if key_hash is not None:
+        count = facts.graph.tasks[task].max_parallelism
+        rows = rows.equal(key_group=owner_subtask(key_hash, count, count))
+    return rows.where(rows["entries"] > 0).first()
+
+
+def _restored(facts: RunFacts, task: int, operator: Operator) -> Rows:
+    """The state with which the first attempt of a task started."""
+    rows = facts.rows_of_attempts("stored_state", task)[0]
+    return rows.equal(operator=operator.operator, action=StoredAction.RESTORED)
+
+
+def restored_timers_causes(facts: RunFacts, task: int, operator: Operator) -> list[Cause]:
+    """That event-time timers of a snapshot of another run still wait. Needs the level full."""
+    timers = _restored(facts, task, operator).equal(kind=StoredKind.EVENT_TIME_TIMERS)
+    waiting = int(timers["entries"].sum()) - (_ended_timers(facts, task, operator) if len(timers) else 0)
+    if waiting <= 0 or not facts.is_full:
+        return []
+    text = (
+        f"{facts.operator_in(task, operator.operator)} has {count_text(waiting, 'event-time timer')} of "
+        f"{snapshot_text(timers.row(0))}. The recording shows such a timer only when it fires or is deleted."
+    )
+    return [Cause(text, ("12.120",), place_of(timers.row(0)))]
+
+
+def _ended_timers(facts: RunFacts, task: int, operator: Operator) -> int:
+    """How many event-time timers fired or were deleted that no attempt of this run registered."""
+    open_: set[tuple[int, ...]] = set()
+    ended = 0
+    for row in facts.rows_of_state("timers", task).equal(operator=operator.operator, domain=TimeDomain.EVENT_TIME):
+        timer = tuple(row[name] for name in ("timestamp", "key", "window_start", "window_end", "service"))
+        if row["action"] == TimerAction.REGISTER:
+            open_.add(timer)
+        elif timer in open_:
+            open_.remove(timer)
+        else:
+            ended += 1
+    return ended
+
+
+def snapshot_text(row: Row) -> str:
+    """``row``: of table ``stored_state``."""
+    return f"snapshot {row['checkpoint']} of another run"
+
+
+def besides_text(row: Row | None) -> str:
+    """After the number of records of a window: those of its snapshot are not recorded; '' without a snapshot."""
+    return "" if row is None else f", besides any in {snapshot_text(row)}, which are not recorded"

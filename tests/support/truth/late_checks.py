@@ -162,15 +162,26 @@ def how_merged(claim: Claim, task: int, operator: Row, mark: int, row: Row | Non
 
 
 def of_split(claim: Claim) -> bool:
+    """The split of the record, and why it did not count for the watermark of the sentence before (rule 8.6)."""
     run, drop = run_of(claim), drop_of(claim)
     value = json.loads(run.names.value(drop.fingerprint))
     name = claim["split"].removeprefix("split ")
     if name.startswith('"'):
         assert json.loads(name) == value[-1]
-    if "it was idle" in claim["why"]:
-        found = re.search(r"^(.+?) generated watermark (\S+) ms", claim.before[-1])
-        assert found is not None
-    return True
+    found = re.match(r"(.+?\)) generated watermark (-?[\d,]+ ms|MAX)", claim.before[-1])
+    assert found is not None
+    task = run.task(found[1].rpartition(" in ")[2])
+    operator = next(one for one in run.operators if one.vertex == int(run.tasks[task][1]) and strategy(one))
+    if "files" in params(operator):
+        return "one after the other" in claim["why"]
+    mark = ms_of(found[2])
+    row = [one for one in generated(run, task, operator, -1, past(claim)) if one.timestamp == mark][-1]
+    split = split_index(claim, task, operator, claim["split"])
+    before = [one for one in generated(run, task, operator, split, past(claim)) if one.seq < row.seq]
+    if "no watermark and no status" in claim["why"]:
+        return not before
+    is_idle = before[-1].kind == ElementKind.STATUS and before[-1].timestamp == -1
+    return ("it was idle" in claim["why"]) is is_idle
 
 
 def bound(claim: Claim) -> bool:
@@ -248,7 +259,24 @@ def not_announced(claim: Claim) -> bool:
 
 
 def result(claim: Claim) -> bool:
-    return claim.before[-1].startswith(PENDING)
+    """A task whose operators emit results of their own sent the watermark before the record."""
+    run, task = run_of(claim), claim.task()
+    kinds = {one.kind for one in run.operators if one.vertex == int(run.tasks[task][1])}
+    _, arrival, sent = way(claim, sum(text.startswith(PENDING) for text in claim.before) - 1)
+    assert kinds & {"window", "interval_join", "async_wait", "process", "alarm", "co_process"}, kinds
+    marks = run.until("sent", task, past(claim), channel=arrival.channel, kind=ElementKind.WATERMARK)
+    limit = limit_of(operator_of_row(run, drop_of(claim)), drop_of(claim).timestamp)
+    return any(row.seq < sent.seq and row.timestamp >= limit for row in marks)
+
+
+def declared_by_source(claim: Claim) -> bool:
+    """The last status that the source sent before the record is idle, and no strategy made it."""
+    run, task = run_of(claim), claim.task()
+    _, arrival, _ = way(claim, sum(text.startswith(PENDING) for text in claim.before) - 1)
+    rows = run.until("sent", task, past(claim), channel=arrival.channel, kind=ElementKind.STATUS)
+    statuses = [row.timestamp for row in rows if row.position < arrival.position]
+    assert -1 in statuses
+    return not any(strategy(one) for one in run.operators if one.vertex == int(run.tasks[task][1]))
 
 
 def channel_line(claim: Claim) -> bool:
@@ -406,12 +434,28 @@ def elsewhere(claim: Claim) -> bool:
     return bool(late_ones) is (claim["what"] == "late as well")
 
 
+def split_states(run: AskedRun, task: int, operator: Row, split: int, now: int) -> list[tuple[int, bool]]:
+    """Watermark and idleness of a split before its first fact and after each one, until a time."""
+    states = [(NO_TIMESTAMP, False)]
+    for row in generated(run, task, operator, split, now):
+        mark = row.timestamp if row.kind == ElementKind.WATERMARK else states[-1][0]
+        states.append((mark, row.kind == ElementKind.STATUS and row.timestamp == -1))
+    return states
+
+
 def split_line(claim: Claim) -> bool:
-    """A split with this watermark and status exists at some time until the moment."""
-    run, mark = run_of(claim), ms_of(claim["w"])
-    rows = [
-        row for task in run.tasks for of in run.attempts("generated_watermark", task) for row in of if row.split >= 0
-    ]
-    known = [row for row in rows if row.kind == ElementKind.WATERMARK and row.timestamp == mark]
-    assert mark == NO_TIMESTAMP or any(row.time_ns <= claim.now for row in known)
-    return not claim["idle"] or any(row.timestamp == -1 and row.time_ns <= claim.now for row in rows)
+    """A split of this name had this watermark and status: of an answer about a moment, then."""
+    run, wanted = run_of(claim), (ms_of(claim["w"]), bool(claim["idle"]))
+    for task in run.tasks:
+        for operator in (one for one in run.operators if one.vertex == int(run.tasks[task][1])):
+            try:
+                split = split_index(claim, task, operator, claim["name"])
+            except (ValueError, IndexError):
+                continue
+            states = split_states(run, task, operator, split, past(claim))
+            # Of files only the one that is read counts, so a split that is over is not called idle.
+            if "files" in params(operator):
+                states = [(mark, False) for mark, _ in states]
+            if wanted in (states if run.drop is not None else states[-1:]):
+                return True
+    return False

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flowsim.facts.kinds import ElementKind
 from tests.support.truth.event_time_rules import (
     drop_of,
     event_pattern,
     ms_of,
-    past,
-    run_of,
 )
 from tests.support.truth.late_checks import (
     accepts,
@@ -22,6 +19,7 @@ from tests.support.truth.late_checks import (
     channel_line,
     closed,
     declared,
+    declared_by_source,
     elsewhere,
     first_of,
     gaps,
@@ -150,10 +148,7 @@ LATE: Sequence[Pattern] = (
     event_pattern(
         "declared idle by the source",
         r"{t:T} itself declared that it is idle\.",
-        lambda claim: any(
-            row.kind == ElementKind.STATUS and row.timestamp == -1
-            for row in run_of(claim).until("sent", claim.task(), past(claim))
-        ),
+        declared_by_source,
     ),
     event_pattern(
         "not announced active",

@@ -283,13 +283,37 @@ def clock(claim: Claim) -> bool:
 
 
 def of_count(claim: Claim) -> bool:
-    return claim.number("k") < claim.number("n")
+    """The number of the trigger, and that of the records which the sentence before names."""
+    run, before = run_of(claim), re.search(r" it has ([\d,]+) records?", claim.before[-1])
+    counts = [
+        number for one in run.operators for kind, number in kinds_of(params(one).get("trigger")) if kind == "count"
+    ]
+    assert claim.number("n") in counts
+    return before is not None and int(before[1].replace(",", "")) == claim.number("k") < claim.number("n")
+
+
+def fired_last(claim: Claim) -> bool:
+    """The last firing of the window that the statement names."""
+    run = run_of(claim)
+    found = re.match(
+        r"Window \[(-?[\d,]+), (-?[\d,]+)\) of key (.+?) has fired at ([^()]+ \(\d+/\d+\))", claim.before[0]
+    )
+    if found is None or run.restarts:
+        return claim.before[0].count("times, first") == 1
+    bounds, task = (
+        tuple(int(found[group].replace(",", "")) for group in (1, 2)),
+        run.task(found[4].rpartition(" in ")[2]),
+    )
+    rows = [row for row in run.until("window_fire", task, claim.now) if run.names.key(row.key) == found[3]]
+    return [row.rows for row in rows if (row.window_start, row.window_end) == bounds][-1] == claim.number("n")
 
 
 def has_fired(claim: Claim) -> bool:
     task, _ = place_of(claim, "o")
     if run_of(claim).restarts:
-        return True
+        rows = [row for of in run_of(claim).attempts("window_fire", task) for row in of if row.time_ns <= claim.now]
+        first = claim.moment("m"), claim.number("k"), ms_of(claim["w"])
+        return first in [(row.time_ns, row.rows, row.watermark) for row in rows]
     fires = _fires(claim, task)
     assert len(fires) == claim.number("n")
     assert (claim.moment("m"), claim.number("k")) == (fires[0].time_ns, fires[0].rows)

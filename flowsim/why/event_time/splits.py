@@ -84,6 +84,8 @@ def _apply(facts: RunFacts, task: int, operator: Operator, splits: dict[int, Spl
     known = splits.get(index) or Split(index, split_name(facts, task, operator, index))
     if row["kind"] == ElementKind.WATERMARK:
         splits[index] = replace(known, row=row, is_idle=False, is_over=False)
+    elif row["kind"] == ElementKind.END_OF_PARTITION:
+        splits[index] = replace(known, is_idle=False, is_over=True)
     else:
         splits[index] = replace(known, is_idle=row["timestamp"] == -1, is_over=False)
 
@@ -125,8 +127,9 @@ def _files_of(facts: RunFacts, task: int, operator: Operator) -> Sequence[object
 
 def merged(splits: Sequence[Split], watermark: int) -> str:
     """How the watermark of a source follows from those of its splits; '' if it does not."""
-    if splits and all(split.is_idle for split in splits) and max(split.watermark for split in splits) == watermark:
-        return f"its {len(splits):,} splits are all idle, so the highest of their watermarks" if len(splits) > 1 else ""
+    left = [split for split in splits if not split.is_over]
+    if left and all(split.is_idle for split in left) and max(split.watermark for split in left) == watermark:
+        return f"its {len(left):,} splits are all idle, so the highest of their watermarks" if len(left) > 1 else ""
     counted = [split for split in splits if not split.is_idle and not split.is_over]
     lowest = min(counted, key=lambda split: split.watermark, default=None)
     if lowest is None or lowest.watermark != watermark:
@@ -146,27 +149,20 @@ def split_of_record(facts: RunFacts, task: int, operator: Operator, sent: Row) -
         return None
     rows = whole.shared(("rows of splits", operator.operator), task, lambda: _rows_of_splits(whole, task, operator))
     place = int(np.searchsorted(rows["seq"], sent["seq"], side="right"))
-    if not is_sequential(operator):
-        # A generator that emits with its records is called for the record directly after it (rule 8.3).
-        later = seen.after(sent["seq"]).first()
-        is_next = place < len(rows) and (later is None or rows["seq"][place] < later["seq"])
-        return int(rows["split"][place]) if is_next and (strategy_of(operator) or {}).get("per_record") else None
-    # One split is read at a time, so the records before its first are those that its rows do not count.
-    number = int(np.searchsorted(seen["seq"], sent["seq"]))
-    after, before = rows.row(place) if place < len(rows) else None, rows.row(place - 1) if place else None
-    if after is not None and _first(seen, after) <= number:
-        return after["split"]
-    own = _files_of(facts, task, operator)
-    following = len(own or ()) if after is None else after["split"]
-    return before["split"] if before is not None and following == before["split"] + 1 else None
-
-
-def _first(seen: Rows, row: Row) -> int:
-    """The number of the first record of a split, from the records before one of its rows."""
-    return int(np.searchsorted(seen["seq"], row["seq"])) - row["records"]
+    if is_sequential(operator):
+        # The output of a split is created before its first record, and that of the next one when it has ended.
+        last = rows.row(place - 1) if place else None
+        first = None if last is None else rows.equal(split=last["split"]).row(0)
+        is_begin = first is not None and first["kind"] == ElementKind.STATUS and first["records"] == 0
+        return last["split"] if last is not None and is_begin else None
+    # A generator that emits with its records is called for the record directly after it (rule 8.3).
+    later, of_records = seen.after(sent["seq"]).first(), rows.after(sent["seq"])
+    is_active = (of_records["kind"] == ElementKind.STATUS) & (of_records["timestamp"] == 0)
+    row = of_records.where((of_records["kind"] == ElementKind.WATERMARK) | is_active).first()
+    is_next = row is not None and (later is None or row["seq"] < later["seq"])
+    return row["split"] if row is not None and is_next and (strategy_of(operator) or {}).get("per_record") else None
 
 
 def _rows_of_splits(facts: RunFacts, task: int, operator: Operator) -> Rows:
-    """What splits generated for their records: watermarks and ACTIVE."""
     rows = facts.rows("generated_watermark", task).equal(operator=operator.operator)
-    return rows.where((rows["split"] >= 0) & ((rows["kind"] == ElementKind.WATERMARK) | (rows["timestamp"] == 0)))
+    return rows.where(rows["split"] >= 0)

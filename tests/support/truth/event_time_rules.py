@@ -106,9 +106,11 @@ def generated(run: RecordedRun, task: int, operator: Row, split: int, now: int, 
 
 
 def records(run: RecordedRun, task: int, now: int, *, later: bool = False) -> list[Row]:
-    """The records that a task sent; of a broadcast those of one channel."""
-    rows = run.after if later else run.until
-    return rows("sent", task, now, kind=ElementKind.RECORD)
+    """The records that a task sent, to the first of the operators that get all of them."""
+    rows, sent_by = (run.after if later else run.until), run.sent_by(task)
+    edge = min((channel.edge for channel in sent_by), default=None)
+    channels = {channel.channel for channel in sent_by if channel.edge == edge}
+    return [row for row in rows("sent", task, now, kind=ElementKind.RECORD) if row.channel in channels]
 
 
 @dataclass

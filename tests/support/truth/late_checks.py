@@ -144,6 +144,9 @@ def how_merged(claim: Claim, task: int, operator: Row, mark: int, row: Row | Non
     marks: dict[int, int] = {}
     idle: dict[int, bool] = {}
     for one in before:
+        if one.kind == ElementKind.END_OF_PARTITION:
+            marks.pop(one.split, None), idle.pop(one.split, None)
+            continue
         idle[one.split] = one.kind == ElementKind.STATUS and one.timestamp == -1
         if one.kind == ElementKind.WATERMARK:
             marks[one.split] = one.timestamp

@@ -124,12 +124,12 @@ def test_watermark_that_a_later_file_makes_is_named_beside_that_of_the_file_that
     (tmp_path / "job.yaml").write_text(FILES)
     flowsim.run_scenario(tmp_path / "job.yaml", out=tmp_path / "out")
     facts = RunFacts(flowsim.open_recording(tmp_path / "out"))
-    at = facts.until(facts.start_ns + 60_000_000)
+    at = facts.until(facts.start_ns + 59_000_000)
     text = text_of(answer(at, "no-output", Asked(("[500, 550)",))))
     assert "The recording shows no such watermark of it" in text
     assert "Source: rows (1/1) has watermark 799 ms from 90.000000 ms on, because of other splits." in text
     late = answer(at, "no-output", Asked(("late",)))
-    assert late.statement.text == "Sink: late has received 1 row by 60.000000 ms."
+    assert late.statement.text == "Sink: late has received 1 row by 59.000000 ms."
     assert answer(at, "no-output", Asked(())).notes == ("the other sinks: Sink: out: rows not recorded yet",)
 
 
@@ -221,3 +221,18 @@ def test_windows_of_a_snapshot_of_another_run_are_not_said_to_be_missing(tmp_pat
     arrived = facts.all_rows("window_intake").row(0)
     text = text_of(answer(facts.until(arrived["time_ns"]), "no-output", Asked(("[0, 50)",))))
     assert "it has 1 record, besides any in snapshot 1 of another run, which are not recorded." in text
+
+
+def test_file_of_a_late_record_is_that_which_was_read_at_each_operator_behind_the_source(tmp_path: Path) -> None:
+    """A source that two operators read sends each record twice."""
+    for number, times in enumerate(([10, 90], [95, 200, 30], [210])):
+        (tmp_path / f"f{number}.csv").write_text("at_ms,k\n" + "".join(f"{time},a\n" for time in times))
+    more = "  others: {input: rows, key_by: k, window: {tumbling: 50 ms}, aggregate: {n: count()}}\nsinks:\n"
+    text = FILES.replace("sinks:\n", more) + "  more: {input: others, collect: {}}\n"
+    (tmp_path / "job.yaml").write_text(text.replace("{timestamp: at_ms}", "{timestamp: at_ms, emit: every_record}"))
+    flowsim.run_scenario(tmp_path / "job.yaml", out=tmp_path / "out")
+    facts = RunFacts(flowsim.open_recording(tmp_path / "out"))
+    for task in facts.names.find_tasks("counted"), facts.names.find_tasks("others"):
+        late = text_of(answer(facts, "late", Asked(('[30,"a"]',), frozenset(task))))
+        assert "The record is 170 ms behind" in late or "The bound of Source: rows is 0 ms" in late
+        assert "The record is of split" not in late

@@ -3,7 +3,8 @@
 
 FROM python:3.12-slim AS build
 WORKDIR /source
-COPY requirements.lock pyproject.toml hatch_build.py README.md LICENSE ./
+COPY requirements.lock pyproject.toml README.md LICENSE ./
+COPY build_scripts ./build_scripts
 RUN grep -E '^(editables|hatchling)==' requirements.lock > build-tools.txt \
     && pip install --no-cache-dir --constraint requirements.lock --requirement build-tools.txt
 COPY flowsim ./flowsim

@@ -29,7 +29,7 @@ install: core ## Creates .venv with everything in it and compiles the core; quic
 
 # Without a C compiler and Python's headers the core stays pure Python; the script says so and ends well.
 core: $(STAMP)
-	@$(BIN)/python compile_core.py
+	@$(BIN)/python build_scripts/compile_core.py
 
 # The versions are pinned in requirements.lock, so what the project is built with is installed too: no isolated build.
 $(STAMP): pyproject.toml requirements.lock

@@ -1,4 +1,4 @@
-"""Loads the compiled form of the core's modules, which mypyc makes from the same source (``compile_core.py``).
+"""Loads the compiled form of the core's modules, which mypyc makes from the same source (``build_scripts/compile_core.py``).
 
 The compiled form is optional: without it, or if a module changed since, Python runs the source.
 """

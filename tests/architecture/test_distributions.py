@@ -148,7 +148,7 @@ def test_sdist_has_files_for_building_and_testing(distributions: Distributions) 
         "flowsim/report/web/package-lock.json", "flowsim/report/web/src/main.tsx",
         "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "pyproject.toml",
         "requirements.lock", ".ci/run", ".github/pull_request_template.md", ".importlinter", "changelog.d/README.md",
-        "compile_core.ini", "compile_core.py", "hatch_build.py",
+        "build_scripts/compile_core.ini", "build_scripts/compile_core.py", "build_scripts/hatch_build.py",
         "scenarios/data/nyc_flights_2013.csv.gz", "scenarios/data/README.md", "tests/conftest.py",
         "tests/architecture/test_distributions.py",
     }  # fmt: skip

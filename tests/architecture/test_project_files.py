@@ -19,8 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 SHIPPED = (
     ".ci", ".dockerignore", ".github", ".gitignore", ".importlinter", ".pre-commit-config.yaml", "CHANGELOG.md",
     "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md",
-    "SECURITY.md", "changelog.d", "compile_core.ini", "compile_core.py", "docs", "flowsim", "hatch_build.py",
-    "mkdocs.yml", "pyproject.toml", "requirements.lock",
+    "SECURITY.md", "build_scripts", "changelog.d", "docs", "flowsim", "mkdocs.yml", "pyproject.toml", "requirements.lock",
     "requirements-flink.lock", "scenarios", "tests",
 )  # fmt: skip
 BINARY = {".gz", ".parquet", ".pyc", ".png", ".so", ".pyd"}
@@ -111,6 +110,11 @@ def test_lock_excludes_the_project() -> None:
 
 def test_package_version_has_three_numbers() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", flowsim.__version__)
+
+
+def test_top_level_has_no_python_files() -> None:
+    """Scripts that build distributions are in build_scripts."""
+    assert sorted(path.name for path in REPOSITORY.iterdir() if path.suffix in (".py", ".ini")) == []
 
 
 def test_no_file_names_a_path_of_this_machine() -> None:

@@ -48,8 +48,10 @@ def main() -> int:
     _git("worktree", "add", "--detach", str(other), commit)
     try:
         for tree in (ROOT, other):
-            if (tree / "compile_core.py").exists():
-                subprocess.run([sys.executable, "compile_core.py"], cwd=tree, check=True, stdout=sys.stderr)
+            # Older revisions have the script at their top level, and the oldest have none.
+            for script in ("build_scripts/compile_core.py", "compile_core.py"):
+                if (tree / script).exists():
+                    subprocess.run([sys.executable, script], cwd=tree, check=True, stdout=sys.stderr)
         ratios = compared(other, chosen.rounds, arguments)
     finally:
         _git("worktree", "remove", "--force", str(other))

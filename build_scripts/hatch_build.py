@@ -23,7 +23,7 @@ PAGES = ("docs/flink_rules.md", "docs/finishing.md", "docs/async_designs.md", "d
 
 
 COMPILERS = ("mypy>=2.4,<2.5", "setuptools>=75")
-"""What compile_core.py needs."""
+"""What ``compile_core.py`` needs."""
 
 
 def is_compiled() -> bool:
@@ -49,7 +49,7 @@ class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]
         names = shipped_files(Path(self.root))
         build_data["force_include"].update({name: f"flowsim/shipped/{name}" for name in names})
         if is_compiled():
-            subprocess.run([sys.executable, "compile_core.py"], cwd=self.root, check=True)
+            subprocess.run([sys.executable, "build_scripts/compile_core.py"], cwd=self.root, check=True)
             build_data["force_include"]["flowsim/_compiled"] = "flowsim/_compiled"
             build_data["pure_python"] = False
             build_data["infer_tag"] = True

@@ -1,8 +1,8 @@
 """Compiles the core of flowsim with mypyc, from the same source that Python runs; `make install` and wheels use it.
 
-    python compile_core.py              compiles if a C compiler and Python's headers are there, and says so
-    FLOWSIM_COMPILE=1 python ...        a missing compiler or a failure is an error
-    FLOWSIM_COMPILE=0 python ...        does nothing
+    python build_scripts/compile_core.py   compiles if a C compiler and Python's headers are there, and says so
+    FLOWSIM_COMPILE=1 python ...           a missing compiler or a failure is an error
+    FLOWSIM_COMPILE=0 python ...           does nothing
 
 The result is in flowsim/_compiled. It is renewed only after a change of a compiled module, of Python or of mypy.
 """
@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Any
 
 os.environ["FLOWSIM_PURE"] = "1"  # what is compiled may be out of date
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from flowsim.compiled_modules import FOLDER, LIBRARY, MANIFEST, source_digest
+
+ROOT = Path(__file__).resolve().parents[1]
 
 WORK = Path("build/core")
 """The generated C, the object files and the log."""
@@ -102,7 +104,7 @@ def compile_core(root: Path) -> None:
     work.mkdir(parents=True)
     files = [f"{name.replace('.', '/')}.py" for name in compiled_modules(root)]
     extensions = mypycify(
-        ["--config-file=compile_core.ini", *files],
+        ["--config-file=build_scripts/compile_core.ini", *files],
         opt_level="2",
         debug_level="0",
         multi_file=True,
@@ -124,14 +126,13 @@ def compile_core(root: Path) -> None:
 
 def main() -> int:
     """Compiles the core unless it is up to date; without a C compiler, says that flowsim runs as pure Python."""
-    wanted = os.environ.get("FLOWSIM_COMPILE", "")
-    root = Path(__file__).resolve().parent
-    os.chdir(root)
-    if wanted == "0" or is_up_to_date(root):
+    setting = os.environ.get("FLOWSIM_COMPILE", "")
+    os.chdir(ROOT)
+    if setting == "0" or is_up_to_date(ROOT):
         return 0
-    print(f"Compiling {len(compiled_modules(root))} modules of the core (about a minute, once) ...", flush=True)
+    print(f"Compiling {len(compiled_modules(ROOT))} modules of the core (about a minute, once) ...", flush=True)
     started = time.monotonic()
-    log = root / "build" / "compile_core.log"
+    log = ROOT / "build" / "compile_core.log"
     log.parent.mkdir(exist_ok=True)
     with log.open("wb") as output:
         code = subprocess.run(
@@ -142,7 +143,7 @@ def main() -> int:
         return 0
     reason = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
     print(f"Not compiled: {' '.join(reason)} ({log}). flowsim runs as pure Python, about half as fast.", flush=True)
-    return int(wanted == "1")
+    return int(setting == "1")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE =
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install core demo test pytest test-pure test-no-compiler compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench \
+.PHONY: help install core demo test pytest test-quick release-check test-pure test-no-compiler compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench \
 	bench-judge soak lock \
 	report-assets report-pictures clean
 
@@ -60,7 +60,14 @@ test: $(FLINK_STAMP) $(SPARK_CLASSES) core ## Everything that must be green: ruf
 	@$(MAKE) --no-print-directory -j2 lint pytest
 
 pytest: compiled-tests
-	$(BIN)/python -m pytest -q -n $(WORKERS)
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not release"
+
+test-quick: core ## The unit tests for daily work: those that need no Java, Spark, browser or database, and are not slow.
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not spark and not differential and not browser and not postgres" \
+		tests/unit
+
+release-check: core ## Builds the sdist and the wheels, and runs what they install.
+	$(BIN)/python -m pytest -q -m release tests/architecture
 
 test-pure: core ## The unit and golden tests and half of the properties in pure Python; make test runs what is installed.
 	FLOWSIM_PURE=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m "not spark" tests/unit tests/golden tests/properties --half-of-properties

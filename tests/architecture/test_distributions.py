@@ -25,7 +25,7 @@ from flowsim.distribution import DISTRIBUTION, __version__
 
 REPOSITORY = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.release]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ NEVER_ONE: Final = {
     ("why/event_time/held_watermark.py", "len(states)"): "1 is 'its only channel'",
     ("why/event_time/panes.py", "of_each"): "many windows",
     ("why/event_time/splits.py", "len(counted)"): "1 is 'the only split'",
-    ("why/event_time/splits.py", "len(splits)"): "several splits are idle",
+    ("why/event_time/splits.py", "len(left)"): "several splits are idle",
     ("why/event_time/late_chain.py", "count"): "1 is 'its window'",
     ("why/records.py", "len(found)"): "several records match",
     ("why/waiting.py", "len(found)"): "several subtasks match",

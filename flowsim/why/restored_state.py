@@ -1,4 +1,4 @@
-"""State from a snapshot of another run: its records, windows and timers are not in the recording (section )."""
+"""State from a snapshot of another run: its records, windows and timers are not in the recording."""
 
 from __future__ import annotations
 

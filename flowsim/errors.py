@@ -120,6 +120,16 @@ class SuppressRestarts(FlowsimError):
     """A failure, or the cause of one, after which the job must not restart. Flink: SuppressRestartsException."""
 
 
+class ElementAfterEndOfInput(FlowsimError):
+    """A sink received a record after the end of its input. Flink: the IllegalStateException of SinkWriterOperator."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(
+            f"Received element after endOfInput: {value}; an operator before it in the chain emits although its input has "
+            "ended, as interruptible timers do that were interrupted (FLINK-39481, rule 9.18)"
+        )
+
+
 class EndlessTimers(SuppressRestarts):
     """Timers that register timers fire without end, while the task does nothing else."""
 

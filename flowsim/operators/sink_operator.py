@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mypy_extensions import mypyc_attr
 
-from flowsim.errors import InvariantViolation
+from flowsim.errors import ElementAfterEndOfInput, InvariantViolation
 from flowsim.operators.sink import (
     WRITER_STATE,
     InitContext,
@@ -24,12 +24,16 @@ from flowsim.streamrecord.elements import LatencyMarker
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SinkOperator(StreamOperator):
-    """Passes every record to a writer. Flink: SinkWriterOperator."""
+    """Passes every record to a writer. Flink: SinkWriterOperator.
 
-    __slots__ = ("sink", "_writer", "_write", "_state", "restored_checkpoint_id")
+    ``is_open_ended``: also those after the end of the input, as Flink's CollectSinkOperator does; others fail then.
+    """
 
-    def __init__(self, sink: WriterFactory) -> None:
+    __slots__ = ("sink", "is_open_ended", "_writer", "_write", "_state", "restored_checkpoint_id")
+
+    def __init__(self, sink: WriterFactory, is_open_ended: bool = False) -> None:
         self.sink = sink
+        self.is_open_ended: bool = is_open_ended
         self._writer: SinkWriter | None = None
         self._state: OperatorListState | None = None
         self.restored_checkpoint_id: int | None = None
@@ -64,6 +68,13 @@ class SinkOperator(StreamOperator):
         writer = self.writer
         if self._state is not None and isinstance(writer, StatefulSinkWriter):
             self._state.update(tuple(writer.snapshot_state(context.checkpoint_id)))
+
+    def end_input(self) -> None:
+        if not self.is_open_ended:
+            self._write = self._refuse
+
+    def _refuse(self, value: Value, timestamp: int | None) -> None:
+        raise ElementAfterEndOfInput(value)
 
     def finish(self) -> None:
         self.writer.flush(True)

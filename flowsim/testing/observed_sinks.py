@@ -36,7 +36,7 @@ def _writing(make: Callable[[], StreamOperator], end: CollectSink) -> Callable[[
     def observed() -> StreamOperator:
         operator = make()
         if isinstance(operator, SinkOperator):
-            return SinkOperator(ObservedSink(operator.sink, DirectWriters(end)))
+            return SinkOperator(ObservedSink(operator.sink, DirectWriters(end)), operator.is_open_ended)
         return operator
 
     return observed

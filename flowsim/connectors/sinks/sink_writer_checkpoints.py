@@ -10,7 +10,6 @@ from flowsim.connectors.sinks.committables.committable_message import (
     CommittableSummary,
     CommittableWithLineage,
 )
-from flowsim.errors import InvariantViolation
 from flowsim.operators.sink import SinkWriter
 
 C = TypeVar("C")
@@ -53,11 +52,6 @@ class SinkWriterCheckpoints(Generic[C]):
         self._output = output
         self._subtask = subtask
         self._parallelism = parallelism
-
-    def check_element(self, value: object) -> None:
-        """Called before a record is written. Raises InvariantViolation after the end of input (rule 12.32)."""
-        if self.is_end_of_input:
-            raise InvariantViolation(f"Received element after endOfInput: {value}")
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
         """Sends the committables of a checkpoint; nothing after the end of input (rule 12.30)."""

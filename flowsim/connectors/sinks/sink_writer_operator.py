@@ -11,7 +11,6 @@ from flowsim.connectors.sinks.sink_writer_checkpoints import (
 )
 from flowsim.errors import BadInput
 from flowsim.operators.sink_operator import SinkOperator
-from flowsim.operators.stream_operator import Value
 from flowsim.streamrecord.output import Output
 
 
@@ -57,13 +56,10 @@ class SinkWriterOperator(SinkOperator):
 
     def end_input(self) -> None:
         self._checkpoints.end_input()
-        self._write = self._refuse
+        super().end_input()
 
     def finish(self) -> None:
         """Does nothing: ``end_input`` has sent the last committables."""
 
     def retain_results(self) -> None:
         """Does nothing: without a checkpoint the last records are not committed."""
-
-    def _refuse(self, value: Value, timestamp: int | None) -> None:
-        self._checkpoints.check_element(value)

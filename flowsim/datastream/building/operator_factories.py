@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
 from flowsim.connectors.sinks.sink import (
     ChecksRestore,
@@ -197,7 +198,7 @@ def sink_operator(sink: Sink) -> MakeOperator:
     if not callable(getattr(sink, "create_writer", None)):
         raise TypeError(f"sink_to: expected a sink such as flowsim.connectors.files.parquet.ParquetSink, got {sink!r}")
     direct = DirectWriters(sink) if isinstance(sink, SupportsDirectWriter) else sink
-    return lambda name: SinkOperator(direct)
+    return lambda name: SinkOperator(direct, is_open_ended=isinstance(sink, CollectSink))
 
 
 def sink_function_operator(function: TwoPhaseCommitSinkFunction[Any]) -> MakeOperator:

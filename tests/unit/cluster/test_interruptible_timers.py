@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import pytest
 
-from flowsim.cluster.job_execution import RunOptions
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from flowsim.datastream.common import Types
+from flowsim.datastream.common import Duration, Types
+from flowsim.errors import JobFailed
 from flowsim.facts.kinds import ElementKind, Level
+from flowsim.graph.checkpoint_settings import FixedDelayRestart
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
+from flowsim.operators.sink import InitContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK
 from tests.support.facts.tiny_job import FactSet
@@ -94,6 +98,59 @@ def test_consecutive_mails_lose_interruptible_timers_at_end_of_input() -> None:
     heard, broken = run(3, 6)
     assert heard == [1, 2, 3, 4, "mail", 5, 6, "mail"]
     assert broken == set()  # Flink 2.3.0 does this (FLINK-39481), so the laws allow it.
+
+
+class Written:
+    """A sink without committer."""
+
+    kind = "written"
+    params: Mapping[str, object] = {}
+
+    def __init__(self) -> None:
+        self.values: list[object] = []
+
+    def create_writer(self, context: InitContext) -> Written:
+        return self
+
+    def write(self, value: object, timestamp: int | None) -> None:
+        self.values.append(value)
+
+    def flush(self, end_of_input: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def run_with_sink_in_chain(sink: Any, restarts: int = 0) -> tuple[JobExecutionResult, MemoryRecorder]:
+    env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
+    env.configure(interruptible_timers=True, restart_strategy=FixedDelayRestart(restarts, 0) if restarts else None)
+    numbers = env.add_source(ScriptedSource([record(("a", number), number) for number in range(1, 11)]))
+    storm = numbers.key_by(lambda pair: pair[0], Types.STRING()).process(Storm((3, 6), True)).name("storm")
+    storm.map(lambda value: value).name("slow").cost(Duration.of_millis(1)).sink_to(sink).name("out")
+    recorder = MemoryRecorder(Level.FULL)
+    return MiniCluster(env.stream_graph("storm"), RunOptions(recorder=recorder)).run(), recorder
+
+
+@pytest.mark.parametrize("restarts", [0, 1])
+def test_sink_in_the_chain_of_consecutively_interrupted_timers_fails_the_job(restarts: int) -> None:
+    """Real Flink 2.3.0: "IllegalStateException: Received element after endOfInput", in every attempt."""
+    sink = Written()
+    result, facts = run_with_sink_in_chain(sink, restarts)
+    assert (result.status, result.restarts) == (JobStatus.FAILED, restarts)
+    assert isinstance(result.error, JobFailed)
+    message = str(result.error)
+    assert "operator out, record 7" in message
+    assert "ElementAfterEndOfInput: Received element after endOfInput: 7; an operator before it in the chain" in message
+    assert sink.values == [1, 2, 3, 4, "mail", 5, 6, "mail"] * (1 + restarts)
+    assert {each.law for each in check_all(facts, "failed") if each.verdict is Verdict.VIOLATED} == set()
+
+
+def test_collect_sink_in_the_chain_takes_records_after_the_end_of_its_input() -> None:
+    """Flink: CollectSinkOperator, which has no end of input."""
+    sink = CollectSink()
+    result, facts = run_with_sink_in_chain(sink)
+    assert result.status is JobStatus.FINISHED
+    assert sink.values() == [1, 2, 3, 4, "mail", 5, 6, "mail", 7, 8, 9, 10]
+    assert violated(facts) == set()
 
 
 def lost_rows() -> tuple[FactSet, list[dict[str, int | str]]]:

@@ -10,7 +10,6 @@ from flowsim.connectors.sinks.committables.commit_request import CommitFailed, C
 from flowsim.connectors.sinks.committables.committable_message import CommittableSummary, CommittableWithLineage
 from flowsim.connectors.sinks.committer_checkpoints import CommitterCheckpoints, GlobalCommitterCheckpoints
 from flowsim.connectors.sinks.sink_writer_checkpoints import SinkWriterCheckpoints
-from flowsim.errors import InvariantViolation
 
 Message = CommittableSummary | CommittableWithLineage[str]
 
@@ -106,14 +105,11 @@ def test_last_committables_have_the_next_id_and_wait_for_a_checkpoint() -> None:
     assert sink.committed.calls == []
     sink.committer.notify_checkpoint_complete(6)
     assert sink.committed.calls == [["tail"]]
-    with pytest.raises(InvariantViolation, match="Received element after endOfInput: x"):
-        sink.checkpoints.check_element("x")
 
 
 @pytest.mark.parametrize(("is_batch_mode", "is_checkpointing_enabled"), [(True, True), (False, False)])
 def test_end_of_input_commits_where_no_checkpoint_does(is_batch_mode: bool, is_checkpointing_enabled: bool) -> None:
     sink = Sink()
-    sink.checkpoints.check_element("a")
     sink.writer.records.append("a")
     sink.checkpoints.end_input()
     sink.committer.end_input(is_batch_mode=is_batch_mode, is_checkpointing_enabled=is_checkpointing_enabled)

@@ -11,7 +11,7 @@ from flowsim.connectors.sinks.committables.commit_request import CommitFailed, C
 from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
 from flowsim.connectors.sinks.sink_writer_operator import SinkWriterOperator
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.errors import BadInput, InvariantViolation, JobFailed
+from flowsim.errors import BadInput, ElementAfterEndOfInput, JobFailed
 from flowsim.facts.kinds import CommittableAction, Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.operators.sink import InitContext
@@ -147,7 +147,7 @@ def test_final_checkpoint_commits_what_the_end_of_input_left() -> None:
     job.subtasks[0].write("b")
     job.subtasks[0].end_input()
     assert sink.committed == [[0, "a"]]
-    with pytest.raises(InvariantViolation, match="Received element after endOfInput: c"):
+    with pytest.raises(ElementAfterEndOfInput, match="Received element after endOfInput: c"):
         job.subtasks[0].write("c")
     job.checkpoint(2)
     assert sink.committed == [[0, "a"], [0, "b"]]

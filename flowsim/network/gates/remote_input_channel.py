@@ -48,6 +48,7 @@ class RemoteInputChannel(InputChannel):
         "_expected",
         "initial_credit",
         "unannounced_credit",
+        "_void_credit",
         "_last_barrier_id",
         "_last_barrier_sequence_number",
     )
@@ -69,6 +70,8 @@ class RemoteInputChannel(InputChannel):
         self._expected = 0
         self.initial_credit = exclusive_buffers
         self.unannounced_credit = 0
+        self._void_credit = 0
+        """The part of the unannounced credit whose buffers were given back (rule 6.13)."""
         self._last_barrier_id = -1
         self._last_barrier_sequence_number: int | None = None
         """None: the barrier of the running checkpoint has not arrived, so all queued data precedes it."""
@@ -126,6 +129,7 @@ class RemoteInputChannel(InputChannel):
     def _trace_void_credit(self) -> None:
         """Records the announced credit for buffers that the channel gives back (rule 6.13)."""
         void = self.buffers.floating_available - self.unannounced_credit
+        self._void_credit = self.unannounced_credit
         if void > 0 and self.trace is not None:
             self.trace.credit(self.channel_id, CreditKind.ANNOUNCED, -void, -1)
 
@@ -230,7 +234,7 @@ class RemoteInputChannel(InputChannel):
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was resumed after its end")
         if self.initial_credit == 0:
-            self.unannounced_credit = 0
+            self.unannounced_credit = self._void_credit = 0
         self.client.resume_consumption(self)
 
     def acknowledge_all_records_processed(self) -> None:
@@ -256,6 +260,9 @@ class RemoteInputChannel(InputChannel):
         credit, self.unannounced_credit = self.unannounced_credit, 0
         if self.trace is not None and credit:
             self.trace.credit(self.channel_id, CreditKind.ANNOUNCED, credit, -1)
+            if self._void_credit > 0:
+                self.trace.credit(self.channel_id, CreditKind.ANNOUNCED, -self._void_credit, -1)
+        self._void_credit = 0
         return credit
 
     def release(self) -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
+from flowsim.cluster.job_execution import JobStatus
+from flowsim.connectors.script import ScriptedSource, record, sleep
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream.common import Duration
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, SegmentAction
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.graph.job_settings import Link
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.testing import run_job
+from flowsim.units import NS_PER_MS
 from tests.support.facts.tiny_job import FactSet, tiny_job
 
 Change = Callable[[FactSet], None]
@@ -220,3 +229,23 @@ def test_buffer_that_arrives_after_the_end_of_its_task_needs_no_reserved_buffer(
     facts = tiny_job()
     facts.find("buffers", channel=0, side=RECEIVED, kind=EVENT)["credits"] = -1
     assert found(facts, "in-flight") == []
+
+
+@pytest.mark.parametrize("latency_ms", [0, 2])
+def test_credit_that_a_blocked_channel_without_exclusive_buffers_drops_violates_no_law(latency_ms: int) -> None:
+    """A barrier blocks the channel, which gives back the buffers for which it announced credit (rule 6.13).
+
+    With a latency, credit is on its way to the sender then.
+    """
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.configure(exclusive_buffers_per_channel=0, buffer_timeout_ms=0, checkpointing=CheckpointSettings(10))
+    env.settings.links = (Link(latency_ns=latency_ms * NS_PER_MS),)
+    script = [entry for number in range(12) for entry in (record(number), sleep(3))]
+    numbers = env.add_source(ScriptedSource(script, script)).rebalance()
+    numbers.map(lambda value: value).cost(Duration.of_millis(2)).set_parallelism(1)
+    run = run_job(env)
+    assert run.result.status is JobStatus.FINISHED
+    credits = FactSet(run.facts).tables["credits"]
+    void = Counter((row["kind"], row["channel"]) for row in credits if row["credits"] < 0)
+    assert {kind for kind, _ in void} == {CreditKind.ANNOUNCED, CreditKind.GOT}
+    assert [outcome for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED] == []

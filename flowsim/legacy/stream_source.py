@@ -5,6 +5,7 @@ from __future__ import annotations
 from flowsim.failure_location import OperatorCall
 from flowsim.legacy.source_function import ReaderSourceFunction, SourceContext, SourceFunction
 from flowsim.operators.checkpointed_function import initialize_function, snapshot_function
+from flowsim.operators.observed_function_states import function_states
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.sources.latency_marker_emitter import LatencyMarkerEmitter
 from flowsim.operators.sources.manual_source_output import ManualReaderOutput
@@ -58,7 +59,7 @@ class StreamSource(StreamOperator):
         if isinstance(self.function, ReaderSourceFunction):
             self._reader_state = ReaderState(self.function.reader, context, self.ctx)
         else:
-            initialize_function(self.function, context)
+            initialize_function(self.function, context, factory=function_states(self.ctx))
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         """Stores the state of the function; the task holds the checkpoint lock (rule 12.116)."""
@@ -69,7 +70,8 @@ class StreamSource(StreamOperator):
 
     def open(self) -> None:
         if not self._is_initialized:
-            initialize_function(self.function, StateInitializationContext(OperatorStateBackend(self.ctx.operator_name)))
+            without_checkpoints = StateInitializationContext(OperatorStateBackend(self.ctx.operator_name))
+            initialize_function(self.function, without_checkpoints, factory=function_states(self.ctx))
         self._is_open = True
         self.function.open(RuntimeContext(self.ctx, None))
         if isinstance(self.function, ReaderSourceFunction):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -33,7 +34,9 @@ from flowsim.state.state_factory import STATE_FACTORY, StateFactory
 from flowsim.state.state_model import ListModel, StateModel, ValueModel
 from flowsim.state.state_models import StateModels
 from flowsim.state.state_table import StateTable
+from flowsim.state.states import State
 from flowsim.state.watched_cells import WatchedCells, WatchedStateTable
+from flowsim.values.keys import state_key
 from flowsim.values.types import TypeInformation
 
 M = TypeVar("M", bound=StateModel[Any])
@@ -64,6 +67,22 @@ class ObservedStateBackend(KeyedStateBackend):
     def restore(self, cells: Iterable[tuple[int, StoredCell]], descriptions: Mapping[str, str]) -> None:
         super().restore(cells, descriptions)
         self._models.take_over_all()
+
+    def apply_to_all_keys(
+        self, state_descriptor: StateDescriptor, function: Callable[[object, State], object], namespace: Hashable = None
+    ) -> None:
+        self.store(namespace).get_any(state_descriptor)
+        expected = self._models.key_ids(state_descriptor.name, namespace)
+        visited = Counter[object]()
+
+        def visit(key: object, state: State) -> object:
+            visited[state_key(key)] += 1
+            return function(key, state)
+
+        super().apply_to_all_keys(state_descriptor, visit, namespace)
+        wrong = [key_id for key_id in expected if not visited[key_id]]
+        wrong += [key_id for key_id, count in visited.items() if count > 1]
+        self._models.report_visits(state_descriptor.name, namespace, wrong)
 
     def _store(self, namespace: Hashable) -> ObservedStateStore:
         return ObservedStateStore(self._declared, namespace, self._cells, self._changes, self._models)

@@ -19,6 +19,15 @@ class DescribedKeys(Protocol):
     def of(self, key: object, key_id: object, /) -> tuple[int, int]: ...
 
 
+class NoKeys:
+    """The keys of a state without keys."""
+
+    __slots__ = ()
+
+    def of(self, key: object, key_id: object) -> tuple[int, int]:
+        return 0, 0
+
+
 @runtime_checkable
 class Interval(Protocol):
     """A namespace with bounds in ms: a window."""
@@ -31,7 +40,10 @@ class Interval(Protocol):
 
 
 class StateChanges:
-    """Writes one row per change; calls without a change are not recorded."""
+    """Writes one row per change; calls without a change are not recorded.
+
+    For states without keys, ``keys`` is a ``NoKeys``.
+    """
 
     __slots__ = ("_trace", "_operator", "_keys", "_numbers")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ from flowsim.state.descriptors import StateDescriptor
 from flowsim.state.key_cells import KeyCells
 from flowsim.state.state_changes import StateChanges
 from flowsim.state.state_model import StateModel
-from flowsim.values.keys import state_key
+from flowsim.values.keys import key_of_state_key, state_key
 
 M = TypeVar("M", bound=StateModel[object])
 
@@ -41,6 +41,18 @@ class StateModels:
     def named(self, name: str) -> StateModel[object] | None:
         """Returns the model of a state; None before its first use."""
         return self._by_name.get(name)
+
+    def key_ids(self, name: str, namespace: Hashable) -> list[object]:
+        """Returns the ``state_key`` of every key that has a state in a namespace."""
+        return [key_id for key_id, of_namespace in self._by_name[name].contents if of_namespace == namespace]
+
+    def report_visits(self, name: str, namespace: Hashable, key_ids: Iterable[object]) -> None:
+        """Records the keys of which not each was visited once, in a call for all keys that have a state."""
+        model = self._by_name[name]
+        for key_id in key_ids:
+            cell = (key_id, namespace)
+            content = model.contents.get(cell)
+            model.report_answer(cell, key_of_state_key(key_id), None if content is None else model.value_of(content))
 
     def take_over_all(self) -> None:
         """Takes over what all states contain, after a restore."""

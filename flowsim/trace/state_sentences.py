@@ -37,9 +37,8 @@ def state_changes_sentence(
     if kind.startswith("window"):
         what = f"{verb} the contents of {window} of key {names.key(key)}"
     else:
-        what = joined(
-            verb, f"{kind} state {name!r}" if kind else name, f"of key {names.key(key)}{window and f', {window}'}"
-        )
+        of_key = f"of key {names.key(key)}{window and f', {window}'}" if key else ""
+        what = joined(verb, f"{kind} state {name!r}" if kind else name, of_key)
     value = names.value(fingerprint) if fingerprint else ""
     between = " instead of " if action in WRONG else ": "
     shown = f"{between}{value}" if value else ""

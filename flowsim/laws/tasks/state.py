@@ -64,7 +64,7 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ComparedStates | No
 def _applies(graph: JobGraph) -> str:
     if any(map(_is_judged, graph.states)):
         return ""
-    return "no operator used keyed state, or changes of state were not recorded (setting record_state)"
+    return "no use of keyed state was recorded: the job has none, or the setting record_state is off"
 
 
 LAWS: Final = (
@@ -81,7 +81,7 @@ LAWS: Final = (
         counts="""\
 - Not applicable: table `states` is empty (the run was recorded without the setting `record_state`, or no operator used
   keyed state), or its rows are all contents of windows (kinds `window_records` and `window_value`), which law
-  `window-fire` judges.
+  `window-fire` judges. Broadcast and operator states appear in this table only beside a violation.
 - While state is recorded, flowsim keeps a second, independent *model* of each keyed state, each broadcast state, and
   each operator state of a `CheckpointedFunction`. The model starts with the restored contents. After each call it
   compares the state with the model:
@@ -89,6 +89,7 @@ LAWS: Final = (
     number of entries, and the elements that the call writes or removes;
   - each call of `value`, `get`, `contains`, `items`, `keys`, `values` and `is_empty`: what it returns. The order of keys
     is compared with that of the state's own entries;
+  - each call of `apply_to_keyed_state`: every key that has the state is visited, once;
   - reducing and aggregating states: the calls of the user's function, their arguments, and that the state contains the
     last result. The model does not call the function itself;
   - state with a time to live: also the time of each element. An element expires when the processing time in ms reaches

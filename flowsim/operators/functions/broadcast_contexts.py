@@ -7,10 +7,12 @@ from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.operators.functions.process import ProcessContext, TimerService
-from flowsim.operators.stream_operator import Value
+from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
+from flowsim.state.observed_broadcast_state import ObservedOperatorStateStore
 from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, StateInitializationContext
+from flowsim.state.state_changes import NoKeys, StateChanges
 from flowsim.state.states import State
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.streamrecord.output import Output
@@ -35,6 +37,12 @@ class BroadcastStates:
         self._descriptors = {descriptor.name: descriptor for descriptor in descriptors}
         self._store = OperatorStateStore()
         self._stored: list[tuple[BroadcastState, OperatorBroadcastState]] = []
+
+    def setup(self, ctx: OperatorContext) -> None:
+        """Compares the states with their models, if the run records state; called before ``initialize_state``."""
+        trace = None if ctx.trace is None else ctx.trace.state
+        if trace is not None:
+            self._store = ObservedOperatorStateStore(StateChanges(trace, ctx.operator_index, NoKeys()))
 
     def read_write(self, descriptor: MapStateDescriptor) -> BroadcastState:
         """Returns a state; raises BadInput for a state that the stream was not broadcast with."""

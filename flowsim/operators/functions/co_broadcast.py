@@ -65,6 +65,7 @@ class CoBroadcastWithNonKeyedOperator(MultipleInputOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
+        self._states.setup(ctx)
         self._timer_service = ReadOnlyTimerService(ctx.processing_time)
         self._read_only = ReadOnlyBroadcastContext(self._timer_service, output, self._states)
         self._context = BroadcastContext(self._timer_service, output, self._states)
@@ -116,6 +117,7 @@ class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
+        self._states.setup(ctx)
         self.state.keep_order()
         timer_service = KeyedTimerService(self._timers)
         read_only = ReadOnlyBroadcastContext(timer_service, output, self._states)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowsim.failure_location import OperatorCall
 from flowsim.operators.checkpointed_function import initialize_function, snapshot_function
+from flowsim.operators.observed_function_states import function_states
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle, StateMetaInfo
 from flowsim.state.snapshots.operator_state_backend import OperatorStateBackend
@@ -120,7 +121,7 @@ class OperatorCheckpoints:
         operator = self._wrapper.operator
         with OperatorCall(self._wrapper.name):
             operator.initialize_state(context)
-            initialize_function(operator.user_function, context, operator.keyed_states)
+            initialize_function(operator.user_function, context, operator.keyed_states, function_states(operator.ctx))
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
         with OperatorCall(self._wrapper.name):
@@ -154,7 +155,7 @@ def initialize_without_checkpoints(wrapper: OperatorWrapper) -> None:
     """Lets a function with state declare it, in a job that never stores it."""
     operator, context = wrapper.operator, StateInitializationContext(OperatorStateBackend(wrapper.name))
     with OperatorCall(wrapper.name):
-        initialize_function(operator.user_function, context, operator.keyed_states)
+        initialize_function(operator.user_function, context, operator.keyed_states, function_states(operator.ctx))
 
 
 class FailingCheckpoints(OperatorCheckpoints):

@@ -384,7 +384,7 @@ const stateChanges: Maker = ({ task, at }, names, wording) => {
   const key = names.key(at.key!);
   const what = kind.startsWith("window")
     ? `${verb} the contents of ${window} of key ${key}`
-    : joined(verb, kind ? `${kind} state ${quoted(name)}` : name, `of key ${key}${window && `, ${window}`}`);
+    : joined(verb, kind ? `${kind} state ${quoted(name)}` : name, at.key ? `of key ${key}${window && `, ${window}`}` : "");
   const value = at.record ? names.record(at.record) : "";
   const between = at.action! > StateChange.EXPIRE ? " instead of " : ": ";
   const text = `${names.operator(task, at.operator!)} ${what}${value && between + value}`;

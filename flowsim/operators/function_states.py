@@ -1,0 +1,91 @@
+"""The operator states of user functions: lists, and maps, without a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.state.descriptors import ListStateDescriptor, MapStateDescriptor
+from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, OperatorListState
+from flowsim.values.closed_set import checked_copy, copy_value
+from flowsim.values.keys import state_key
+
+
+class FunctionListState:
+    """A list without a key, one per subtask. Flink: ListState."""
+
+    __slots__ = ("_name", "_state")
+
+    def __init__(self, name: str, state: OperatorListState) -> None:
+        self._name = name
+        self._state = state
+
+    def get(self) -> list[object]:
+        """Returns copies of the elements, after a restore of the restored ones."""
+        return [copy_value(element) for element in self._state.get()]
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self.get())
+
+    def add(self, value: object) -> None:
+        """Appends an element; raises ValueNotAllowed for None, and for a value outside the closed set."""
+        self._state.add(self._element(value))
+
+    def add_all(self, values: Iterable[object]) -> None:
+        """Appends several elements."""
+        for value in values:
+            self.add(value)
+
+    def update(self, values: Iterable[object]) -> None:
+        """Replaces the list."""
+        self._state.update([self._element(value) for value in values])
+
+    def clear(self) -> None:
+        """Removes all elements."""
+        self._state.update([])
+
+    def _element(self, value: object) -> object:
+        if value is None:
+            raise ValueNotAllowed(f"state {self._name!r}: a list state cannot contain None")
+        return checked_copy(value)
+
+
+class FunctionBroadcastState:
+    """A map without a key, the same in every subtask; 1, 1.0 and True are three keys. Flink: BroadcastState."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: OperatorBroadcastState) -> None:
+        self._state = state
+
+    def get(self, key: object) -> object:
+        """Returns a copy of the value of a key, None if there is none."""
+        key_id = state_key(key)
+        return next((copy_value(value) for known, value in self._state.get() if state_key(known) == key_id), None)
+
+    def put(self, key: object, value: object) -> None:
+        """Sets the value of a key; raises ValueNotAllowed outside the closed set."""
+        key_id = state_key(key)
+        others = tuple(pair for pair in self._state.get() if state_key(pair[0]) != key_id)
+        self._state.update((*others, (checked_copy(key), checked_copy(value))))
+
+    def items(self) -> list[tuple[object, object]]:
+        """Returns copies of the keys and values."""
+        return [(key, copy_value(value)) for key, value in self._state.get()]
+
+
+class FunctionStateFactory:
+    """Creates the states that a function reads and writes, on those of its operator."""
+
+    __slots__ = ()
+
+    def list_state(self, descriptor: ListStateDescriptor, state: OperatorListState) -> FunctionListState:
+        return FunctionListState(descriptor.name, state)
+
+    def broadcast_state(self, descriptor: MapStateDescriptor, state: OperatorBroadcastState) -> FunctionBroadcastState:
+        return FunctionBroadcastState(state)
+
+
+FUNCTION_STATES: Final = FunctionStateFactory()
+"""The factory of states that are not observed."""

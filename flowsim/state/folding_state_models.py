@@ -6,7 +6,7 @@ that it must make, and takes over their results.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Iterable
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from typing import Final
 
 from flowsim.state.descriptors import Aggregator, Reducer
@@ -37,11 +37,11 @@ class FoldingModel(SingleModel):
     _result: object
     _is_right: bool
 
-    def begin(self, namespace: Hashable, sources: Iterable[Hashable] = ()) -> None:
+    def begin(self, namespace: Hashable, sources: Sequence[Hashable] = ()) -> None:
         super().begin(namespace, sources)
         self._calls, self._expected, self._is_right = None, _NO_CALL, True
 
-    def begin_calls(self, namespace: Hashable, calls: Calls, sources: Iterable[Hashable] = ()) -> None:
+    def begin_calls(self, namespace: Hashable, calls: Calls, sources: Sequence[Hashable] = ()) -> None:
         """Starts a call of the state; ``calls`` are those that it must make."""
         self.begin(namespace, sources)
         self._calls, self._result = calls, None

@@ -78,7 +78,10 @@ class StateChanges:
     ) -> None:
         """Records one change; the fingerprint is computed from ``value``."""
         key_hash, key_number = self._keys.of(key, key_id)
-        window = (namespace.start, namespace.end) if isinstance(namespace, Interval) else (0, 0)
+        # Without the first test, the check of the protocol takes most of the time of a record without a window.
+        window = (0, 0)
+        if namespace is not None and isinstance(namespace, Interval):
+            window = namespace.start, namespace.end
         self._trace.state_change(
             self._operator, key_hash, key_number, state, action, entries, self._fingerprint(value), window
         )

@@ -7,7 +7,7 @@ except where the call itself reads or writes all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
 from flowsim.facts.kinds import StateAction
@@ -118,14 +118,16 @@ class StateModel(Generic[C]):
         self._open = False
         self._report = report
 
-    def begin(self, namespace: Hashable, sources: Iterable[Hashable] = ()) -> None:
+    def begin(self, namespace: Hashable, sources: Sequence[Hashable] = ()) -> None:
         """Starts a call at the current key; ``sources``: the other namespaces that it changes."""
         if self._open:
             for cell in self.touched:
                 self.take_over(cell)
         held = self._held
         self.cell = (held.current_key_id, namespace)
-        self.touched = [self.cell, *((held.current_key_id, source) for source in sources if source != namespace)]
+        self.touched = [self.cell]
+        if sources:
+            self.touched += ((held.current_key_id, source) for source in sources if source != namespace)
         self._key = held.current_key
         self._open = True
 

@@ -169,7 +169,7 @@ def test_correct_states_violate_nothing(how: str) -> None:
     assert outcome.violations == 0
 
 
-def test_keys_of_broadcast_operator_state_are_told_apart_by_type() -> None:
+def test_keys_of_operator_state_differ_if_their_types_differ() -> None:
     class Typed(Buffer):
         def map(self, value: int) -> str:
             self.entries.put(1, "int")

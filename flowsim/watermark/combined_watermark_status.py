@@ -26,8 +26,8 @@ class PartialWatermark:
     __slots__ = ("watermark", "idle", "_listener")
 
     def __init__(self, listener: PartialWatermarkListener | None = None) -> None:
-        self.watermark = NO_TIMESTAMP
-        self.idle = False
+        self.watermark: int = NO_TIMESTAMP
+        self.idle: bool = False
         self._listener = listener
 
     def set_watermark(self, timestamp: int) -> bool:
@@ -55,8 +55,8 @@ class CombinedWatermarkStatus:
     __slots__ = ("combined_watermark", "idle", "partials")
 
     def __init__(self) -> None:
-        self.combined_watermark = NO_TIMESTAMP
-        self.idle = False
+        self.combined_watermark: int = NO_TIMESTAMP
+        self.idle: bool = False
         self.partials: list[PartialWatermark] = []
 
     def update_combined_watermark(self) -> bool:

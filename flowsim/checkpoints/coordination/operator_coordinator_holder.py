@@ -101,7 +101,7 @@ class OperatorCoordinatorHolder:
     )
 
     def __init__(self, operator_id: str, coordinator: OperatorCoordinator, main_thread: MainThreadExecutor) -> None:
-        self.operator_id = operator_id
+        self.operator_id: str = operator_id
         self._coordinator = coordinator
         self._main_thread = main_thread
         self._gateways: dict[int, _Gateway] = {}

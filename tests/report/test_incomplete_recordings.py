@@ -134,6 +134,11 @@ def test_recording_without_its_end_opens_with_causes(
     chains: Any = page.evaluate(CHAINS, "store")
     assert chains == expected_chains(recording)
     assert len(chains) == 1
+    # The window of the last record: that it never fires is not known.
+    page.locator("#tab-state").click()
+    page.keyboard.press("End")
+    assert page.locator("[aria-label='State at the cursor'] td", has_text="has not fired").count() == 2
+    assert page.get_by_text("does not fire").count() == 0
 
 
 def test_each_of_two_recordings_has_its_causes(

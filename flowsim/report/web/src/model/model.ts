@@ -67,6 +67,11 @@ export class Model {
     return this.head.recording.level === "full";
   }
 
+  /** What the recording shows of a window or timer that did not fire: a run that broke off might have fired it. */
+  get unfired(): string {
+    return this.head.recording.status === "complete" ? "does not fire" : "has not fired at the end of the recording";
+  }
+
   at(step: number): Snapshot {
     const place = this.facts.placeOfStep(step);
     const tasks = [...this.names.tasks.keys()];

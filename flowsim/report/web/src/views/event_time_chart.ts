@@ -71,7 +71,7 @@ export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelat
   context.beginPath();
   context.rect(axis.left, 0, axis.right - axis.left, bottom);
   context.clip();
-  if (windows.length <= MOST_WINDOWS) drawWindows(drawing, of, windows, events, key !== null, last);
+  if (windows.length <= MOST_WINDOWS) drawWindows(drawing, of, windows, events, key !== null, last, store.model.unfired);
   const view: View = { store, drawing, of, events, isRelative, first, last };
   lines.forEach((line) => drawLine(view, line, lines.length));
   if (isRelative) drawZero(drawing, events);
@@ -149,7 +149,9 @@ function drawTitle(drawing: Drawing, { plan }: EventTime, isRelative: boolean): 
   drawLabel(drawing, title, 10, "strong");
 }
 
-function drawWindows(drawing: Drawing, of: EventTime, boxes: WindowBox[], events: EventAxis, isOfKey: boolean, last: number): void {
+function drawWindows(
+  drawing: Drawing, of: EventTime, boxes: WindowBox[], events: EventAxis, isOfKey: boolean, last: number, unfired: string,
+): void {
   const { context, axis, colours } = drawing;
   const hatching = hatched(context, `${colours.window}66`);
   const x = (place: number) => (place > last ? axis.right + 2 : axis.x(place));
@@ -184,7 +186,7 @@ function drawWindows(drawing: Drawing, of: EventTime, boxes: WindowBox[], events
     if (box.isMerged) halo(drawing, "merged", Math.max(begin, axis.left) + 6, bottom - 8, colours.window, "left", end - begin);
     else if (box.isLost) halo(drawing, "ends with its attempt", Math.min(end, axis.right) - 6, bottom - 8, colours.window, "right", end - begin);
     else if (!box.fires.length && !box.hasFired && box.gone === Infinity) {
-      halo(drawing, "does not fire", Math.min(end, axis.right) - 6, bottom - 8, colours.window, "right");
+      halo(drawing, unfired, Math.min(end, axis.right) - 6, bottom - 8, colours.window, "right");
     }
   }
 }

@@ -165,14 +165,14 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
           {windows.map((box) => (
             <tr key={`${box.first} ${box.start}`}>
               <td>window [{atTime(box.start)}, {atTime(box.end)})</td>
-              <td>{wordsOf(box)}</td>
+              <td>{wordsOf(box, store.model.unfired)}</td>
               <td>since {since(box.first)}</td>
             </tr>
           ))}
           {timers.map((timer) => (
             <tr key={`${timer.begin} ${timer.timestamp}`}>
               <td>{timerText(timer)}</td>
-              <td>{timer.end === Infinity ? "does not fire" : <>{timer.fired ? "fires" : timer.isLost ? "ends with its attempt" : "is deleted"} at {since(timer.end)}</>}</td>
+              <td>{timer.end === Infinity ? store.model.unfired : <>{timer.fired ? "fires" : timer.isLost ? "ends with its attempt" : "is deleted"} at {since(timer.end)}</>}</td>
               <td>since {since(timer.begin)}</td>
             </tr>
           ))}
@@ -182,8 +182,8 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
   );
 }
 
-function wordsOf({ records, isMerged, isLost, fires, hasFired }: WindowBox): string {
-  const end = isMerged ? "is merged" : isLost ? "ends with its attempt" : fires.length || hasFired ? "" : "does not fire";
+function wordsOf({ records, isMerged, isLost, fires, hasFired }: WindowBox, unfired: string): string {
+  const end = isMerged ? "is merged" : isLost ? "ends with its attempt" : fires.length || hasFired ? "" : unfired;
   return [records === null ? "" : `${count(records, "record")} in the end`, end].filter(Boolean).join(", ");
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -20,11 +19,9 @@ from flowsim.datastream import (
     AsyncDataStream,
     AsyncFunction,
     DataStream,
-    KeyedProcessFunction,
     StreamExecutionEnvironment,
 )
 from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
-from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.datastream.window import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
@@ -38,6 +35,7 @@ from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.simulation import FailTask, LoseJobManager
 from flowsim.units import NS_PER_MS
+from tests.support.jobs.counts_and_waits import CountsAndWaits
 
 pytestmark = pytest.mark.property
 
@@ -46,24 +44,6 @@ FIRST, JOBS, PER_TEST = (0, 2000, 50) if IS_DEEP else (10, 20, 10)
 STEPS = ("tumbling", "sliding", "session", "processing time", "process", "ordered", "unordered", "map")
 Vertices = list[tuple[str, int]]
 """Names of operators, and their parallelism."""
-
-
-class CountsAndWaits(KeyedProcessFunction):
-    """Counts per key, and emits again after 20 ms of event time, and after 7 ms of processing time."""
-
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        timers = ctx.timer_service()
-        timers.register_event_time_timer(ctx.timestamp() + 20)
-        timers.register_processing_time_timer(timers.current_processing_time() + 7)
-        yield value[0], count, 0
-
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
-        yield ctx.get_current_key(), -timestamp, 0
 
 
 class Answers(AsyncFunction):
@@ -91,7 +71,7 @@ def step(kind: str, stream: DataStream, design: Literal["mailbox", "legacy"]) ->
         case "processing time":
             return keyed.window(TumblingProcessingTimeWindows.of(Time.milliseconds(10))).reduce(total)
         case "process":
-            return keyed.process(CountsAndWaits())
+            return keyed.process(CountsAndWaits(lambda value, timestamp: timestamp + 20, 7))
         case "ordered":
             return AsyncDataStream.ordered_wait(stream, Answers(), Time.seconds(1), 8, design=design)
         case "unordered":

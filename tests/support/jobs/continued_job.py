@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,16 @@ from flowsim.datastream.common import Types, WatermarkStrategy
 from flowsim.datastream.functions import (
     CheckpointedFunction,
     KeyedBroadcastProcessFunction,
-    KeyedProcessFunction,
     MapFunction,
 )
-from flowsim.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from flowsim.datastream.state import ListStateDescriptor, MapStateDescriptor
 from flowsim.facts.recorder import Recorder
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, SavepointRestoreSettings
 from flowsim.simulation import FailTask
 from flowsim.units import NS_PER_MS
+from tests.support.jobs.counts_and_waits import CountsAndWaits
 from tests.support.jobs.restarted_job import Transfer
 
 RECORDS, KEYS, TAKEN_AT_MS = 120, 40, 60
@@ -50,22 +50,9 @@ class Remembers(MapFunction, CheckpointedFunction):
         return value
 
 
-class Counts(KeyedProcessFunction):
-    """Counts per key, with timers in both domains that fire after the savepoint."""
-
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        timers = ctx.timer_service()
-        timers.register_event_time_timer(10_000 + value[0])
-        timers.register_processing_time_timer(timers.current_processing_time() + 1_000)
-        yield (value[0], count)
-
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
-        yield (-timestamp, 0)
+def after_savepoint(value: Any, timestamp: int) -> int:
+    """An event time that only comes after the savepoint."""
+    return 10_000 + int(value[0])
 
 
 class Ruled(KeyedBroadcastProcessFunction):
@@ -100,7 +87,12 @@ def run_job(
     numbers, rules = made
     sent = numbers.rebalance().map(Remembers()).name("remembers").uid("remembers").set_parallelism(parallelism)
     if "counts" not in without:
-        sent = sent.key_by(lambda row: row[0] % KEYS, Types.LONG()).process(Counts()).name("counts").uid("counts")
+        sent = (
+            sent.key_by(lambda row: row[0] % KEYS, Types.LONG())
+            .process(CountsAndWaits(after_savepoint, 1_000))
+            .name("counts")
+            .uid("counts")
+        )
         sent.set_parallelism(parallelism)
     keyed = sent.key_by(lambda row: row[0] % KEYS, Types.LONG())
     ruled = keyed.connect(rules.broadcast(RULES)).process(Ruled()).name("ruled").uid("ruled")

@@ -30,7 +30,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CHAINS = """
 name => {
-    const {facts, lateCauses} = flowsim[name].model
+    const {[name]: viewer} = flowsim
+    const {facts, lateCauses} = viewer.model
     return [...facts.of("late_drop").places].map(place => {
         const {statement, causes} = lateCauses.at(place)
         return [statement, ...causes].map(cause => cause.text)
@@ -38,11 +39,14 @@ name => {
 }
 """
 SHOWN = """
-name => [...flowsim[name].model.facts.of("late_drop").places].map(place => {
-    flowsim[name].go(place)
-    return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
-        done([...document.querySelectorAll(".late-record h2")].map(title => title.textContent)))))
-}).reduce(async (before, next) => [...await before, await next], [])
+name => {
+    const {[name]: viewer} = flowsim
+    return [...viewer.model.facts.of("late_drop").places].map(place => {
+        viewer.go(place)
+        return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>
+            done([...document.querySelectorAll(".late-record h2")].map(title => title.textContent)))))
+    }).reduce(async (before, next) => [...await before, await next], [])
+}
 """
 INTERRUPTED = """
 flowsim: 1

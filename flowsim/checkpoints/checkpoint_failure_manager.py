@@ -38,7 +38,10 @@ class TolerableCheckpointFailuresExceeded(FlowsimError):
 
 
 class FailJobCallback(Protocol):
-    """Fails the job. Flink: CheckpointFailureManager.FailJobCallback."""
+    """Fails the job.
+
+    A Protocol, because this package does not know the job master. Flink: CheckpointFailureManager.FailJobCallback.
+    """
 
     def fail_job(self, cause: FlowsimError) -> None:
         """Fails all tasks: a global failure."""

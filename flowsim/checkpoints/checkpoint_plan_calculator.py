@@ -11,7 +11,10 @@ from flowsim.streamrecord.checkpoint_exception import CheckpointException, Check
 
 
 class CheckpointPlanCalculatorContext(Protocol):
-    """Knows whether the job has finished tasks. Flink: CheckpointPlanCalculatorContext."""
+    """Knows whether the job has finished tasks.
+
+    A Protocol, because this package does not know the job master. Flink: CheckpointPlanCalculatorContext.
+    """
 
     @property
     def has_finished_tasks(self) -> bool:

@@ -37,7 +37,10 @@ class CheckpointTriggerRequest:
 
 
 class CheckpointRequestContext(Protocol):
-    """What the decision depends on; the coordinator."""
+    """What the decision depends on.
+
+    A Protocol, because the coordinator, which implements it, owns the decider.
+    """
 
     @property
     def pending_checkpoint_count(self) -> int:

@@ -33,7 +33,10 @@ class RecoveryClaimMode(Enum):
 
 
 class StateAssignment(Protocol):
-    """Gives the states of a snapshot to the tasks that are deployed next. Flink: StateAssignmentOperation."""
+    """Gives the states of a snapshot to the tasks that are deployed next.
+
+    A Protocol, because this package does not know the job master. Flink: StateAssignmentOperation.
+    """
 
     def assign_states(self, checkpoint: CompletedCheckpoint, *, allow_non_restored_state: bool) -> None:
         """Raises BadInput if a state belongs to no operator, unless that is allowed (rule 12.26)."""

@@ -19,7 +19,10 @@ from flowsim.streamrecord.checkpoint_exception import CheckpointException, Check
 
 
 class TriggeringCoordinator(Protocol):
-    """What a trigger needs of the coordinator."""
+    """What a trigger needs.
+
+    A Protocol, because the coordinator, which implements it, owns its triggers.
+    """
 
     def create_pending_checkpoint(
         self,

@@ -1,4 +1,7 @@
-"""What the coordinator needs of the tasks of a job. Flink: Execution, ExecutionVertex, ExecutionJobVertex."""
+"""What the coordinator needs of the tasks of a job. Flink: Execution, ExecutionVertex, ExecutionJobVertex.
+
+Protocols, because this package knows neither tasks nor the job master, whose classes implement them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ class ExecutionAttemptId:
 
 
 class Execution(Protocol):
-    """One attempt, with the calls to its task. Flink: Execution."""
+    """One attempt, with the calls to its task.
+
+    A Protocol, because this package does not know tasks. Flink: Execution.
+    """
 
     @property
     def attempt_id(self) -> ExecutionAttemptId: ...
@@ -54,7 +60,10 @@ class Execution(Protocol):
 
 
 class ExecutionVertex(Protocol):
-    """A subtask over all its attempts. Flink: ExecutionVertex."""
+    """A subtask over all its attempts.
+
+    A Protocol, because this package does not know the job master. Flink: ExecutionVertex.
+    """
 
     @property
     def job_vertex(self) -> ExecutionJobVertex: ...
@@ -67,7 +76,10 @@ class ExecutionVertex(Protocol):
 
 
 class InputEdge(Protocol):
-    """An input of a vertex. Flink: JobEdge."""
+    """An input of a vertex.
+
+    A Protocol, because this package does not know the job master. Flink: JobEdge.
+    """
 
     @property
     def source(self) -> ExecutionJobVertex: ...
@@ -83,7 +95,10 @@ class InputEdge(Protocol):
 
 
 class ExecutionJobVertex(Protocol):
-    """A vertex of the job graph with its subtasks. Flink: ExecutionJobVertex."""
+    """A vertex of the job graph with its subtasks.
+
+    A Protocol, because this package does not know the job master. Flink: ExecutionJobVertex.
+    """
 
     @property
     def id(self) -> int: ...

@@ -24,7 +24,10 @@ class StopWithSavepointStopping(FlowsimError):
 
 
 class StoppedJob(Protocol):
-    """What stopping needs of the job. Flink: SchedulerNG."""
+    """What stopping needs of the job.
+
+    A Protocol, because this package does not know the job master. Flink: SchedulerNG.
+    """
 
     @property
     def has_blocking_output(self) -> bool:

@@ -9,13 +9,19 @@ from flowsim.checkpoints.failover.scheduling_topology import ResultPartition, Sc
 
 
 class ResultPartitionAvailabilityChecker(Protocol):
-    """Knows which partitions still exist. Flink: ResultPartitionAvailabilityChecker."""
+    """Knows which partitions still exist.
+
+    A Protocol, because this package does not know the job master. Flink: ResultPartitionAvailabilityChecker.
+    """
 
     def is_available(self, partition: ResultPartition) -> bool: ...
 
 
 class ExecutionStates(Protocol):
-    """Knows which subtasks were deployed."""
+    """Knows which subtasks were deployed.
+
+    A Protocol, because this package does not know the job master.
+    """
 
     def is_created(self, subtask: int) -> bool:
         """True if the subtask waits for its deployment: state CREATED."""

@@ -31,7 +31,10 @@ class RootException:
 
 
 class RestartedTasks(Protocol):
-    """The tasks of a job, as their failover uses them."""
+    """The tasks of a job.
+
+    A Protocol, because the job master, which implements it, owns the failover.
+    """
 
     def cancel_task(self, subtask: int) -> None:
         """Starts to cancel the current attempt, unless it has ended."""

@@ -39,7 +39,10 @@ from flowsim.tasks.task_state import TaskState
 
 
 class RunningTasks(Protocol):
-    """The tasks of the run, which the cluster starts and cancels."""
+    """The tasks of the run, which the cluster starts and cancels.
+
+    A Protocol, because the cluster owns the job master.
+    """
 
     def cancel_task(self, subtask: int) -> None:
         """Starts to cancel the current attempt, unless it has ended."""

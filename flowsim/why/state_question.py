@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.facts.kinds import StoredKind
 from flowsim.quantities import count_text
 from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.key_results import key_records
 from flowsim.why.key_state import change_cause, is_empty, state_cause, state_changes
+from flowsim.why.restored_entries import restored_causes
 from flowsim.why.run_facts import Row, RunFacts
 from flowsim.why.timers.lives import timer_operators
 
@@ -69,6 +71,10 @@ def _never_written(facts: RunFacts, about: About, name: str, tasks: frozenset[in
     )
     keys = keys_of(facts, about.key)
     causes = []
+    vertices = {one.operator.vertex for one in about.operators}
+    for task, operator in timer_operators(facts, tasks):
+        if not vertices or operator.vertex in vertices:
+            causes += restored_causes(facts, task, operator, (StoredKind.KEYED_STATE,))
     for task, operator in timer_operators(facts, tasks) if keys else ():
         arrived = len(key_records(facts, task, keys or frozenset()).arrived)
         text = f"{count_text(arrived, 'record')} of the key {'has' if arrived == 1 else 'have'} arrived at"

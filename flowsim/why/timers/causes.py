@@ -63,6 +63,8 @@ def registered_cause(facts: RunFacts, life: TimerLife) -> Cause:
         source = (
             f"checkpoint {life.restored}" if life.restored != NO_CHECKPOINT else "the snapshot that it started from"
         )
+        if life.restored != NO_CHECKPOINT and not life.attempt:
+            source = f"snapshot {life.restored} of another run"
         place = None if life.end is None else place_of(life.end)
         return Cause(f"It was restored from {source}: no call of this run had registered it.", ("9.15",), place)
     call = call_of(facts, row, "timers")

@@ -118,6 +118,8 @@ def lives_of(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int
         checkpoint = facts.graph.history.restored(task, attempt)
         for row in _of(before, operator, keys):
             _step(open_, TimerLife(task, operator, _name(row), attempt, row, checkpoint), row)
+        for name in _unregistered(_of(_whole_rows(facts, task, attempt), operator, keys)):
+            open_.setdefault(name, TimerLife(task, operator, name, attempt, None, checkpoint))
         lives += open_.values()
         for row in _of(rows, operator, keys):
             life, is_known = TimerLife(task, operator, _name(row), attempt, row), _name(row) in open_
@@ -131,6 +133,19 @@ def lives_of(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int
                 open_[life.name].end = row
             _step(open_, life, row)
     return lives
+
+
+def _whole_rows(facts: RunFacts, task: int, attempt: int) -> Rows:
+    """The rows of an attempt, also those after the moment."""
+    return facts.whole.rows_of_attempts("timers", task)[attempt]
+
+
+def _unregistered(rows: Iterable[Row]) -> list[TimerName]:
+    """The timers of an attempt that fire or are deleted without a registration before: they came from the snapshot."""
+    firsts: dict[TimerName, Row] = {}
+    for row in rows:
+        firsts.setdefault(_name(row), row)
+    return [name for name, row in firsts.items() if row["action"] != TimerAction.REGISTER]
 
 
 def _step(open_: dict[TimerName, TimerLife], life: TimerLife, row: Row) -> None:

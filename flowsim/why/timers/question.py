@@ -11,6 +11,7 @@ from flowsim.trace.time import event_time
 from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.key_results import key_records
+from flowsim.why.restored_entries import TIMERS, restored_causes
 from flowsim.why.run_facts import RunFacts
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
 from flowsim.why.timers.lives import Fate, TimerLife, lives_of, timer_operators
@@ -66,6 +67,10 @@ def _none(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyAns
     statement = Cause(f"No {timers_text(about)} was registered{by}.", ("9.1",))
     keys = keys_of(facts, about.key)
     causes = []
+    vertices = {one.operator.vertex for one in about.operators}
+    for task, operator in operators:
+        if not vertices or operator.vertex in vertices:
+            causes += restored_causes(facts, task, operator, TIMERS)
     for task, operator in operators if keys else ():
         arrived = key_records(facts, task, keys or frozenset()).arrived
         if arrived:

@@ -24,8 +24,8 @@ def in_progress_causes(facts: RunFacts) -> tuple[list[Cause], int | None]:
     triggered, later = found
     acknowledged = [event for event in later if event.action == CheckpointAction.ACKNOWLEDGED]
     end = next((event for event in later if event.action in _ENDS), None)
-    so_far = _acknowledged(facts, triggered)
-    left = triggered.tasks - len(so_far)
+    so_far, count = _acknowledged(facts, triggered)
+    left = triggered.tasks - count
     text = (
         f"Checkpoint {triggered.checkpoint} is in progress since {facts.moment(triggered.time_ns)}: "
         f"{left:,} of {count_text(triggered.tasks, 'task')} {'has' if left == 1 else 'have'} not acknowledged it so far. "
@@ -58,15 +58,16 @@ def _oldest(facts: RunFacts) -> tuple[CheckpointEvent, list[CheckpointEvent]] | 
     return None
 
 
-def _acknowledged(facts: RunFacts, triggered: CheckpointEvent) -> set[int]:
+def _acknowledged(facts: RunFacts, triggered: CheckpointEvent) -> tuple[set[int], int]:
+    """The tasks that have acknowledged a checkpoint, and their number with the tasks that had finished when it started."""
     now_ns = facts.until_ns or facts.end_ns
-    return {
-        event.task_id
-        for event in facts.graph.history.checkpoints
-        if event.checkpoint == triggered.checkpoint
-        and event.action == CheckpointAction.ACKNOWLEDGED
-        and event.time_ns <= now_ns
-    }
+    found, count = set(), triggered.acknowledged
+    for event in facts.graph.history.checkpoints:
+        is_of = event.checkpoint == triggered.checkpoint and event.action == CheckpointAction.ACKNOWLEDGED
+        if is_of and event.time_ns <= now_ns:
+            found.add(event.task_id)
+            count = event.acknowledged
+    return found, count
 
 
 def _runs(facts: RunFacts, task: int) -> bool:

@@ -58,7 +58,7 @@ def behind_event(claim: Claim, channels: list[Row]) -> bool:
         written = [
             row
             for row in run.until("sent", channel.source_task, now, **of)
-            if row.kind in BARRIERS and row.time_ns == claim.moment("q")
+            if row.kind in BARRIERS and row.time_ns == claim.moment("q") and queued and row.seq < queued[0].seq
         ]
         assert queued
         assert any(row.side == BufferSide.SENT for row in events)

@@ -125,3 +125,14 @@ def test_reader_of_a_blocking_exchange_that_restarted_reads_the_whole_partition(
         for channel in facts.graph.sent_by(piped):
             flow = flow_of(facts, channel)
             assert min(flow.queued, flow.unsent, flow.wire, flow.held) >= 0
+
+
+def test_tasks_that_had_finished_count_as_acknowledged(ask: Ask) -> None:
+    """Rule 12.35: they take part without a barrier."""
+    short = TWO_PACES.replace(
+        "operators:", "  brief: {generator: {count: 2, pace: 1 ms, fields: {n: {sequence: {}}}}}\noperators:", 1
+    ).replace("sinks: {", "sinks: {rest: {input: brief, chaining: never, collect: {}}, ")
+    causes = ask(short, "waiting", "Source: fast (1/1)", at_ms=300).causes
+    progress = next(cause for cause in causes if "is in progress since" in cause.text)
+    assert ": 2 of 8 tasks have not acknowledged it so far" in progress.text
+    assert len(progress.details) == 2

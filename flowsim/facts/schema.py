@@ -377,8 +377,7 @@ STATES = Table(
     "states", Level.ELEMENTS, "the states of operators, at their first use in a task; only with setting record_state",
     (TASK, OPERATOR, Column("state", "i", "number of the state, from 0"), Column("name", "s", "name in the state descriptor"),
      Column("kind", "s", "value, list, map, reducing or aggregating; window contents: window_records (stored records), "
-            "window_value (a reduced value or accumulator). States without keys (broadcast, and list of operator state) are "
-            "described only beside a row of state_changes that law state reports")),
+            "window_value (one value). Only where law state reports a state without keys: broadcast, or list")),
 )  # fmt: skip
 
 RECORD_VALUES = Table(

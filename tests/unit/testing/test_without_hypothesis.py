@@ -41,5 +41,5 @@ def test_plugin_imports_only_its_own_modules() -> None:
     program = f"import sys; import flowsim.testing.pytest_plugin; {listed}"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout.split() == [
-        "flowsim", "flowsim.compiled_modules", "flowsim.testing", "flowsim.testing.pytest_plugin",
+        "flowsim", "flowsim.compiled_modules", "flowsim.lazy_names", "flowsim.testing", "flowsim.testing.pytest_plugin",
     ]  # fmt: skip

@@ -121,7 +121,7 @@ class SuppressRestarts(FlowsimError):
 
 
 class ElementAfterEndOfInput(FlowsimError):
-    """A sink received a record after the end of its input. Flink: the IllegalStateException of SinkWriterOperator."""
+    """A sink received a record after the end of its input, which Flink refuses, too."""
 
     def __init__(self, value: object) -> None:
         super().__init__(

@@ -37,7 +37,7 @@ from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 
-PUT, ADD, REMOVE, CLEAR, EXPIRE = StateAction
+PUT, ADD, REMOVE, CLEAR, EXPIRE, *_ = StateAction
 TEN_MS = TumblingEventTimeWindows.of(Duration.of_millis(10))
 ROWS = [(("a", 1), 1), (("b", 2), 3), (("a", 4), 5), (("a", 8), 12), (("b", 16), 31)]
 

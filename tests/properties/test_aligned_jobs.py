@@ -17,6 +17,7 @@ from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.examples import examples
 
 SLEEPS = st.builds(sleep, st.sampled_from([1, 40, 150, 600]))
 
@@ -68,7 +69,7 @@ def run(
     sources=st.lists(st.tuples(SCRIPTS, strategies()), min_size=1, max_size=3), samples=st.sampled_from([0, 1, 3]),
     seed=st.integers(0, 9),
 )  # fmt: skip
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_aligned_sources_finish_and_emit_nothing_while_paused(
     sources: list[tuple[list[list[Entry]], WatermarkStrategy]], samples: int, seed: int
 ) -> None:
@@ -97,7 +98,7 @@ def test_aligned_sources_finish_and_emit_nothing_while_paused(
 
 
 @given(sources=st.lists(st.tuples(SCRIPTS, strategies()), min_size=1, max_size=2), seed=st.integers(0, 9))
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_aligned_run_is_deterministic(
     sources: list[tuple[list[list[Entry]], WatermarkStrategy]], seed: int
 ) -> None:  # fmt: skip

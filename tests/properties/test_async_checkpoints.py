@@ -25,6 +25,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.async_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS
 from tests.support.checkpoints.stored_queues import copies, stored_queue
+from tests.support.examples import examples
 from tests.support.jobs.requested_checkpoints import ON_REQUEST
 
 pytestmark = pytest.mark.property
@@ -73,7 +74,7 @@ def run(
 
 
 @pytest.mark.parametrize("design", ["mailbox", "legacy"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(latencies, st.integers(0, 120), settings_of_jobs)
 def test_every_element_is_emitted_or_in_checkpoint(
     design: str, latencies: list[int], moment: int, job: dict[str, object]

@@ -22,6 +22,7 @@ from flowsim.laws.law import Verdict
 from flowsim.testing import AsyncPart, JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
 from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
 from flowsim.testing.job_strategies import async_jobs
+from tests.support.examples import examples
 from tests.support.jobs.async_facts import calls_of, most_queued
 
 pytestmark = pytest.mark.property
@@ -42,19 +43,19 @@ def check(job: RandomJob, run: JobRun) -> None:
             run.claim("no more wait than there is space for", most <= stage.calls.capacity, most)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(async_jobs(max_records=8), schedules())
 def test_output_equals_answers_of_calls_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
     check(job, run_job(job, schedule=schedule))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(async_jobs(max_records=8, designs=("legacy", "mailbox")), schedules())
 def test_output_of_legacy_design_equals_answers_of_calls_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
     check(job, run_job(job, schedule=schedule))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(async_jobs(max_records=8, designs=("mailbox", "legacy")), schedules())
 def test_equal_runs_record_equal_facts(job: RandomJob, schedule: Schedule) -> None:
     first, second = (run_job(job, schedule=schedule) for _ in range(2))
@@ -102,7 +103,7 @@ def test_model_computes_outcomes_from_answers_alone() -> None:
 # Jobs that fail.
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     count=st.integers(1, 12),
     failing=st.integers(0, 11),

@@ -34,6 +34,7 @@ from flowsim.testing.async_calls import Answer, AsyncStep, Retry
 from flowsim.testing.async_strategies import async_steps
 from flowsim.testing.job_strategies import UNTIL_ALL_IS_ANSWERED_MS
 from flowsim.units import MAX_WATERMARK
+from tests.support.examples import examples
 from tests.support.jobs.async_facts import calls_of, facts_of
 
 pytestmark = pytest.mark.property
@@ -142,7 +143,7 @@ def check_laws(run: JobRun) -> None:
     run.claim("every law holds", not violated, violated)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(source=SCRIPTS, steps=STEPS, conf=job_settings(), schedule=schedules())
 def test_output_keeps_order_or_order_between_watermarks(
     source: ScriptedSource, steps: list[AsyncStep], conf: dict[str, int], schedule: Schedule
@@ -243,7 +244,7 @@ def rows(run: JobRun, *, ordered: bool) -> dict[str, Counter[object]]:
 
 
 @pytest.mark.parametrize("shape", [windows, timers])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(source=SCRIPTS, steps=STEPS, conf=job_settings(max_parallelism=2), schedule=schedules())
 def test_windows_and_timers_equal_those_of_immediate_results(
     shape: Shape, source: ScriptedSource, steps: list[AsyncStep], conf: dict[str, int], schedule: Schedule
@@ -293,7 +294,7 @@ SOME_EMPTY = AsyncStep(
 PAUSES_MS = [1, 1, 1, 1, 40, 1, 1, 1, 1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     pauses_ms=st.lists(st.sampled_from([1, 10, 50]), max_size=14),
     step=async_steps(tries_again=True, silent_retries=True),

@@ -16,6 +16,7 @@ from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, Op
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredCell, StoredTimer, TimerStream
 from flowsim.streamrecord.checkpoint_options import SnapshotType
 from tests.properties.test_values_round_trip import INT64, KEYS, TEXT, VALUES, exact
+from tests.support.examples import examples
 
 NAMESPACES = st.none() | st.tuples(INT64, INT64)
 GROUPS = st.integers(0, 127)
@@ -23,7 +24,7 @@ CELLS = st.builds(StoredCell, TEXT, NAMESPACES, KEYS, VALUES)
 TIMERS = st.builds(StoredTimer, TEXT, st.booleans(), INT64, KEYS, NAMESPACES)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(
     st.dictionaries(GROUPS, st.lists(CELLS, min_size=1, max_size=4).map(tuple), max_size=3),
     st.dictionaries(GROUPS, st.lists(TIMERS, min_size=1, max_size=4).map(tuple), max_size=3),

@@ -19,6 +19,7 @@ from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.data_stream import DataStream
 from flowsim.laws.law import Verdict
 from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.property
 
@@ -182,7 +183,7 @@ def violated(run: JobRun) -> list[object]:
     return [outcome for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
 
 
-@settings(max_examples=settings.default.max_examples * 8 // 7, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(JOBS, schedules())
 @example(SPLIT_THAT_ENDS_EARLY, Schedule("fifo", 0, 4096))
 def test_event_time_laws_hold(job: Job, schedule: Schedule) -> None:
@@ -193,7 +194,7 @@ def test_event_time_laws_hold(job: Job, schedule: Schedule) -> None:
     assert {verdicts[law] for law in LAWS} == {Verdict.HOLDS}
 
 
-@settings(max_examples=settings.default.max_examples * 5 // 7, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(JOBS, schedules(), st.integers(0, 1000), st.sampled_from(["stop", "drain", "cancel"]))
 def test_event_time_laws_hold_for_every_end_of_job(job: Job, schedule: Schedule, moment: int, how: str) -> None:
     whole = run_job(job.build(), schedule=schedule)

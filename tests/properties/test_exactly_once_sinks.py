@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.operators.sink_job import ReplayedInput
 from tests.unit.connectors.sinks.test_exactly_once_sinks import PLACES, CsvFiles, Memory, Place, Table
 
 pytestmark = pytest.mark.property
 
 
-@settings(max_examples=settings.default.max_examples // 2)
+@settings(max_examples=examples(35))
 @given(
     kind=st.sampled_from([CsvFiles, Memory, Table]),
     lengths=st.lists(st.integers(0, 7), min_size=1, max_size=3),

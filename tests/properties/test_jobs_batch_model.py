@@ -23,6 +23,7 @@ from flowsim.testing import (
     scripted_sources,
 )
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from tests.support.examples import examples
 from tests.support.jobs.fixed_jobs import (
     WINDOW_MS,
     Fired,
@@ -122,7 +123,7 @@ def check_windows(run: JobRun, source: ScriptedSource, lateness_ms: int) -> None
 LONG_SCRIPT = scripted_sources(max_subtasks=1, min_entries=6, max_entries=24)
 
 
-@hypothesis_settings(max_examples=3 * hypothesis_settings.default.max_examples)
+@hypothesis_settings(max_examples=examples(210))
 @given(source=LONG_SCRIPT, lateness_ms=LATENESS, settings=job_settings(), schedule=schedules())
 def test_windows_over_one_source_equal_model(
     source: ScriptedSource, lateness_ms: int, settings: dict[str, int], schedule: Schedule
@@ -168,7 +169,7 @@ def ends_idle(script: Iterable[object]) -> bool:
     return is_idle
 
 
-@hypothesis_settings(max_examples=2 * hypothesis_settings.default.max_examples)
+@hypothesis_settings(max_examples=examples(140))
 @given(source=LONG_SCRIPTS, lateness_ms=LATENESS, settings=job_settings(), schedule=schedules())
 def test_every_record_is_in_one_window_or_late(
     source: ScriptedSource, lateness_ms: int, settings: dict[str, int], schedule: Schedule

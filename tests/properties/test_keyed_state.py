@@ -17,6 +17,7 @@ from flowsim.operators.functions.broadcast_contexts import BroadcastContext, Rea
 from flowsim.state.descriptors import ListStateDescriptor, ValueStateDescriptor
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.keyed_state import KeyedStateBackend
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.property
 
@@ -46,7 +47,7 @@ def expected(how: str, seen: list[Record]) -> Record:
             return max(seen, key=lambda record: record[1])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(records, st.sampled_from(["sum", "min", "max", "min_by", "max_by"]), st.integers(1, 3))
 def test_keyed_aggregation_equals_batch_results(some: list[Record], how: str, parallelism: int) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
@@ -65,7 +66,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(steps, st.integers(1, 20), st.booleans(), st.booleans())
 def test_expired_state_is_never_returned(
     some: list[tuple[str, str, int]], ttl_ms: int, renewed_by_reads: bool, in_background: bool
@@ -128,7 +129,7 @@ class AppliesChanges(BroadcastProcessFunction):
 changes = st.lists(st.tuples(st.text("abxyz", min_size=1, max_size=2), st.none() | st.integers(0, 9)), max_size=25)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(changes, st.integers(2, 4))
 def test_subtasks_have_equal_broadcast_state_after_equal_changes(
     some: list[tuple[str, int | None]], parallelism: int

@@ -22,6 +22,7 @@ from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.law import Verdict
 from flowsim.testing import RandomJob, Schedule, random_jobs, run_job, schedules
 from flowsim.testing.runs import observe
+from tests.support.examples import examples
 from tests.support.jobs.small_jobs import SmallJob
 
 pytestmark = pytest.mark.property
@@ -103,7 +104,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(job, draw(placements(job)), tuple(links), draw(st.sampled_from([0, 0, 1, 3, None])), draw(schedules()))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(cases())
 def test_every_job_finishes_and_loses_nothing(case: Case) -> None:
     graph = case.graph()

@@ -11,11 +11,12 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.laws.law import Verdict
 from flowsim.testing import RandomJob, Schedule, SourceStage, Stage, random_jobs, run_job, schedules
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.property
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(random_jobs(), schedules())
 def test_output_equals_model_of_graph_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
     run = run_job(job, schedule=schedule)

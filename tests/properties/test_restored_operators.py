@@ -29,6 +29,7 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.random_windows import ASSIGNERS, EVICTORS, TRIGGERS, WindowJob, accepted
 from flowsim.values.types import Types
+from tests.support.examples import examples
 from tests.support.operators.restored_subtasks import EncodedStreams, Keyed, Subtasks
 
 pytestmark = pytest.mark.property
@@ -205,7 +206,7 @@ parallelisms = st.lists(st.integers(1, 4), min_size=1, max_size=3)
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(steps, parallelisms)
 def test_restored_operator_continues(name: str, script: list[Step], parallelisms: list[int]) -> None:
     assert play(KINDS[name], script, parallelisms) == play(KINDS[name], script, [])
@@ -223,7 +224,7 @@ def window(assigner: str, trigger: str, evictor: str, lateness_ms: int) -> Keyed
 WINDOWS = [(assigner, trigger) for assigner in ASSIGNERS for trigger in TRIGGERS if accepted(assigner, trigger)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(WINDOWS), st.sampled_from(sorted(EVICTORS)), st.sampled_from([0, 3, 9]), steps, parallelisms)
 def test_restored_window_operator_continues(
     kind: tuple[str, str], evictor: str, lateness_ms: int, script: list[Step], parallelisms: list[int]

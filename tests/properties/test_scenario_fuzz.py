@@ -15,6 +15,7 @@ from flowsim.scenario.language.expressions import ExpressionError, compile_expre
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.yaml.positions import decode
+from tests.support.examples import examples
 
 pytestmark = [pytest.mark.property, pytest.mark.timeout(300)]
 
@@ -168,13 +169,13 @@ values = st.recursive(
 
 
 @given(mutated(SHIPPED))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_mutated_scenario_is_loaded_or_refused(text: str) -> None:
     load_anything(text)
 
 
 @given(mutated([RICH]))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_mutated_scenario_is_compiled_or_refused(text: str) -> None:
     compile_anything(text)
 
@@ -196,20 +197,20 @@ def swapped_scalars(draw: st.DrawFn) -> str:
 
 
 @given(swapped_scalars())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_scenario_with_swapped_word_is_compiled_or_refused(text: str) -> None:
     compile_anything(text)
 
 
 @given(st.text(max_size=300) | st.lists(st.sampled_from(SNIPPETS), max_size=40).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_is_loaded_or_refused(text: str) -> None:
     load_anything(text)
     load_anything("flowsim: 1\nname: x\n" + text)
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_bytes_are_loaded_or_refused(raw: bytes) -> None:
     try:
         load_anything(decode(raw, "fuzz.yaml"))
@@ -234,7 +235,7 @@ def test_any_bytes_are_loaded_or_refused(raw: bytes) -> None:
     st.sampled_from(["", ".x", ".path", ".input", "[0]", ".columns", ".parallelism", "..", ".window"]),
     values,
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_override_is_applied_or_refused(path: str, rest: str, value: object) -> None:
     load_anything(SHIPPED[0], f"{path}{rest}={value!r}")
 
@@ -301,7 +302,7 @@ def test_any_override_is_applied_or_refused(path: str, rest: str, value: object)
         max_size=14,
     ).map(" ".join)
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_any_expression_is_compiled_or_refused_and_results_stay_small(source: str) -> None:
     try:
         expression = compile_expression(source, SCHEMA)

@@ -31,6 +31,7 @@ from flowsim.testing import (
     scripted_sources,
 )
 from flowsim.units import MAX_WATERMARK
+from tests.support.examples import examples
 from tests.support.jobs.fixed_jobs import WINDOW_MS, Contents, environment, exchange
 
 pytestmark = pytest.mark.property
@@ -81,7 +82,7 @@ def cut_short(job: RandomJob, run: JobRun) -> RandomJob:
     return replace(job, sources=sources)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(random_jobs(parts=st.just(())), schedules(), MOMENTS, st.booleans())
 def test_stopped_job_computes_records_read_by_sources(
     job: RandomJob, schedule: Schedule, moment: int, drain: bool
@@ -93,7 +94,7 @@ def test_stopped_job_computes_records_read_by_sources(
     holds(run)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(random_jobs(parts=st.just(())), schedules(), MOMENTS)
 def test_cancelled_job_has_part_of_expected_output(job: RandomJob, schedule: Schedule, moment: int) -> None:
     whole = run_job(job.build(), schedule=schedule)
@@ -107,7 +108,7 @@ def test_cancelled_job_has_part_of_expected_output(job: RandomJob, schedule: Sch
     holds(run)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(scripted_sources(), job_settings(), schedules(), MOMENTS, st.booleans())
 def test_only_drained_job_flushes_windows(
     source: ScriptedSource, given_settings: dict[str, int], schedule: Schedule, moment: int, drain: bool
@@ -129,7 +130,7 @@ def test_only_drained_job_flushes_windows(
             assert all(row[8] != MAX_WATERMARK for row in run.facts.rows("window_fire")), "no window fires for the end"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     scripted_sources(min_entries=3, max_entries=14), job_settings(), schedules(),
     st.sampled_from(["hash", "rebalance", "broadcast"]), MOMENTS, st.sampled_from(["input", "stop", "drain", "cancel"]),

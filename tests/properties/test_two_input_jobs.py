@@ -20,6 +20,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.schedule import Schedule
 from flowsim.testing.strategies import job_settings, schedules
 from flowsim.units import MAX_WATERMARK
+from tests.support.examples import examples
 from tests.support.jobs.small_jobs import Arrivals, SmallJob, by_key
 
 pytestmark = pytest.mark.property
@@ -134,7 +135,7 @@ def every_input_ends_once(recorder: MemoryRecorder) -> None:
         assert all(end < seq for end, seq in zip(sorted(last.values()), ended, strict=True))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(drawn=streams())
 def test_recording_does_not_change_two_input_job(drawn: Streams) -> None:
     recorded, _ = run(drawn, "any", record=True)

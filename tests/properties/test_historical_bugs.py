@@ -20,8 +20,8 @@ pytestmark = pytest.mark.property
 
 JOBS = 100
 """Of each strategy, for the bugs that are often shown."""
-FOUND = 25
-"""The least number of bugs that a search of 100 jobs of each strategy finds."""
+FOUND = 32
+"""The least number of bugs that a search of 100 jobs of each strategy, from seed 0 on, finds."""
 
 
 @pytest.mark.timeout(0)

@@ -21,6 +21,7 @@ _NEEDED: Final = (
     "named_pipe.py",
     "quantities.py",
     "garbage_collection.py",
+    "lazy_names.py",
     "limits.py",
     "units.py",
     "facts",

@@ -29,10 +29,9 @@ def restored_causes(facts: RunFacts, task: int, operator: Operator, kinds: Seque
     if first is None:
         return []
     entries = int(rows["entries"].sum())
-    what, shown = "timer", "fires or is deleted"
+    count, shown = count_text(entries, "timer"), "fires or is deleted"
     if kinds[0] == StoredKind.KEYED_STATE:
-        what, shown = "entry of keyed state", "is changed by a call"
-    count = f"{entries:,} entries of keyed state" if what != "timer" and entries != 1 else count_text(entries, what)
+        count, shown = count_text(entries, "entry of keyed state", "entries of keyed state"), "is changed by a call"
     text = (
         f"{facts.operator_in(task, operator.operator)} restored {count} of all its keys from snapshot {checkpoint} of another "
         f"run: this recording shows such an entry only when it {shown}."

@@ -140,7 +140,7 @@ def ours(commands: list[Command]) -> list[str]:
 def all_barriers(play: HandlerPlay) -> str:
     """The completion that an asynchronous part waits for (rule 12.90)."""
     received = play.handler.all_barriers_received(play.handler.latest_checkpoint_id)
-    if received.failure is not None:
+    if received.error is not None:
         return "failed"
     return "received" if received.is_done else "open"
 

@@ -115,6 +115,10 @@ NEEDS_OTHER_OPERATORS = (
     "forward_over_several_channels",
     "idle_under_back_pressure",
     "idle_clock_stuck",
+    "periodic_emit_skipped",
+    "idle_splits_not_flushed",
+    "idle_split_holds_back",
+    "idleness_never_declared",
 )
 NEEDS_PAUSES = ("backlog_before_flush", "notification_late")
 NEEDS_A_STRATEGY = ("watermark_too_high", "idle_but_speaking", "never_active_again")

@@ -8,7 +8,7 @@ from flowsim.connectors.sinks.committables.commit_request import CommitFailed, C
 from flowsim.connectors.sinks.committables.committable_message import CommittableSummary, message_of
 from flowsim.connectors.sinks.committer_operators import CommitterOperator
 from flowsim.connectors.sinks.sink_writer_operator import SinkWriterOperator
-from flowsim.errors import InvariantViolation
+from flowsim.errors import ElementAfterEndOfInput, InvariantViolation
 from flowsim.operators.sink import InitContext
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
@@ -128,7 +128,7 @@ class SinkOperatorsPlay:
             self.has_failed = False
         except CommitFailed as raised:
             self.events.append("!" + str(raised).partition(": [")[0])
-        except InvariantViolation:
+        except (ElementAfterEndOfInput, InvariantViolation):
             self.events.append("!illegal")
         return ";".join(self.events)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 
 from flowsim.facts.kinds import StateAction
 from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
+from flowsim.state.compared_entries import ComparedEntries
 from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.state.key_cells import Place
 from flowsim.state.map_entries import MapEntries
@@ -50,7 +51,7 @@ def no_time_ms() -> int:
     return 0
 
 
-class ObservedBroadcastState(BroadcastState):
+class ObservedBroadcastState(ComparedEntries, BroadcastState):
     """Wraps a broadcast state, which may be read-only, and compares each call with the model."""
 
     __slots__ = ("_model", "_state")
@@ -59,92 +60,6 @@ class ObservedBroadcastState(BroadcastState):
         super().__init__(name, entries)
         self._state = state
         self._model = model
-
-    def get(self, key: object) -> object:
-        return self._get(key, self._state.get)
-
-    def __getitem__(self, key: object) -> object:
-        return self._get(key, self._state.__getitem__)
-
-    def _get(self, key: object, get: Callable[[object], object]) -> object:
-        self._model.begin(None)
-        value = get(key)
-        self._model.value_read(key, value)
-        return value
-
-    def contains(self, key: object) -> bool:
-        return self._contains(key, self._state.contains)
-
-    def __contains__(self, key: object) -> bool:
-        return self._contains(key, self._state.__contains__)
-
-    def _contains(self, key: object, contains: Callable[[object], bool]) -> bool:
-        self._model.begin(None)
-        contained = contains(key)
-        self._model.contains_read(key, contained)
-        return contained
-
-    def items(self) -> list[tuple[object, object]]:
-        self._model.begin(None)
-        items = self._state.items()
-        self._model.items_read(items)
-        return items
-
-    def keys(self) -> list[object]:
-        return self._keys(self._state.keys)
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(self._keys(lambda: list(self._state)))
-
-    def _keys(self, read: Callable[[], list[object]]) -> list[object]:
-        self._model.begin(None)
-        keys = read()
-        self._model.keys_read(keys)
-        return keys
-
-    def values(self) -> list[object]:
-        self._model.begin(None)
-        values = self._state.values()
-        self._model.values_read(values)
-        return values
-
-    def is_empty(self) -> bool:
-        self._model.begin(None)
-        is_empty = self._state.is_empty()
-        self._model.is_empty_read(is_empty)
-        return is_empty
-
-    def put(self, key: object, value: object) -> None:
-        self._put(key, value, self._state.put)
-
-    def __setitem__(self, key: object, value: object) -> None:
-        self._put(key, value, self._state.__setitem__)
-
-    def _put(self, key: object, value: object, put: Callable[[object, object], None]) -> None:
-        self._model.begin(None)
-        put(key, value)
-        self._model.put(key, value)
-
-    def put_all(self, dict_value: Mapping[object, object]) -> None:
-        self._model.begin(None)
-        self._state.put_all(dict_value)
-        self._model.put_all(dict_value)
-
-    def remove(self, key: object) -> None:
-        self._remove(key, self._state.remove)
-
-    def __delitem__(self, key: object) -> None:
-        self._remove(key, self._state.__delitem__)
-
-    def _remove(self, key: object, remove: Callable[[object], None]) -> None:
-        self._model.begin(None)
-        remove(key)
-        self._model.removed(key)
-
-    def clear(self) -> None:
-        self._model.begin(None)
-        self._state.clear()
-        self._model.cleared()
 
 
 class ObservedOperatorStateStore(OperatorStateStore):

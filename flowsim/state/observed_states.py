@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from flowsim.facts.kinds import StateAction
+from flowsim.state.compared_entries import ComparedEntries
 from flowsim.state.descriptors import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
 from flowsim.state.folding_state_models import AggregatingModel, ReducingModel
 from flowsim.state.map_state_model import MapModel
@@ -118,7 +119,7 @@ class ObservedListState(ListState):
         self._model.begin(self._namespace)
 
 
-class ObservedMapState(MapState):
+class ObservedMapState(ComparedEntries, MapState):
     """Records writes of a map state per entry, and reads that remove expired entries."""
 
     __slots__ = ("_model", "_namespace", "_state", "_watched")
@@ -130,118 +131,31 @@ class ObservedMapState(MapState):
         self._watched = watched
         self._model = model
 
-    def get(self, key: object) -> object:
-        return self._get(key, self._state.get)
-
-    def __getitem__(self, key: object) -> object:
-        return self._get(key, self._state.__getitem__)
-
-    def _get(self, key: object, get: Callable[[object], object]) -> object:
-        self._begin()
-        value = get(key)
-        self._watched.record_expired(key)
-        self._model.value_read(key, value)
-        return value
-
-    def contains(self, key: object) -> bool:
-        return self._contains(key, self._state.contains)
-
-    def __contains__(self, key: object) -> bool:
-        return self._contains(key, self._state.__contains__)
-
-    def _contains(self, key: object, contains: Callable[[object], bool]) -> bool:
-        self._begin()
-        contained = contains(key)
-        self._watched.record_expired(key)
-        self._model.contains_read(key, contained)
-        return contained
-
-    def items(self) -> list[tuple[object, object]]:
-        self._begin()
-        items = self._state.items()
-        self._watched.record_expired()
-        self._model.items_read(items)
-        return items
-
     def borrowed_items(self) -> list[tuple[object, object]]:
         self._begin()
-        items = self._state.borrowed_items()
+        items: list[tuple[object, object]] = self._state.borrowed_items()
         self._model.elements_read(items)
         return items
-
-    def keys(self) -> list[object]:
-        return self._keys(self._state.keys)
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(self._keys(lambda: list(self._state)))
-
-    def _keys(self, read: Callable[[], list[object]]) -> list[object]:
-        self._begin()
-        keys = read()
-        self._watched.record_expired()
-        self._model.keys_read(keys)
-        return keys
-
-    def values(self) -> list[object]:
-        self._begin()
-        values = self._state.values()
-        self._watched.record_expired()
-        self._model.values_read(values)
-        return values
-
-    def is_empty(self) -> bool:
-        self._begin()
-        is_empty = self._state.is_empty()
-        self._model.is_empty_read(is_empty)
-        return is_empty
-
-    def put(self, key: object, value: object) -> None:
-        self._put(key, value, self._state.put)
-
-    def __setitem__(self, key: object, value: object) -> None:
-        self._put(key, value, self._state.__setitem__)
-
-    def _put(self, key: object, value: object, put: Callable[[object, object], None]) -> None:
-        self._begin()
-        put(key, value)
-        self._watched.record(StateAction.PUT, (key, value))
-        self._model.put(key, value)
-
-    def put_all(self, dict_value: Mapping[object, object]) -> None:
-        self._begin()
-        self._state.put_all(dict_value)
-        for entry in dict_value.items():
-            self._watched.record(StateAction.PUT, entry)
-        self._model.put_all(dict_value)
 
     def append(self, key: object, value: object) -> None:
         self._begin()
         self._state.append(key, value)
-        self._watched.record(StateAction.ADD, (key, value))
+        self._changed(StateAction.ADD, (key, value))
         self._model.appended(key, value)
-
-    def remove(self, key: object) -> None:
-        self._remove(key, self._state.remove)
-
-    def __delitem__(self, key: object) -> None:
-        self._remove(key, self._state.__delitem__)
-
-    def _remove(self, key: object, remove: Callable[[object], None]) -> None:
-        self._begin()
-        remove(key)
-        if self._watched.has_fewer_entries:
-            self._watched.record(StateAction.REMOVE, key)
-        self._model.removed(key)
-
-    def clear(self) -> None:
-        self._begin()
-        self._state.clear()
-        self._watched.record_removed()
-        self._model.cleared()
 
     def _begin(self) -> None:
         self._watched.begin()
         self._model.begin(self._namespace)
+
+    def _was_read(self, *key: object) -> None:
+        self._watched.record_expired(*key)
+
+    def _changed(self, action: StateAction, *changes: object) -> None:
+        if action is StateAction.CLEAR:
+            self._watched.record_removed()
+        elif action is not StateAction.REMOVE or self._watched.has_fewer_entries:
+            for change in changes:
+                self._watched.record(action, change)
 
 
 class ObservedReducingState(ReducingState):

@@ -38,6 +38,7 @@ from flowsim.state.states import (
 from flowsim.state.ttl_decorator import TtlDecorator, TtlValue
 from flowsim.state.ttl_states import TtlAggregatingState, TtlListState, TtlMapState, TtlReducingState, TtlValueState
 from flowsim.testing import run_job
+from tests.support.jobs.fixed_jobs import interval_join
 
 LONG = Types.LONG()
 TTL_MS = 100
@@ -376,3 +377,14 @@ def test_cleanup_of_live_values_violates_law(how: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(declared_states, "cleaner", lambda descriptor, ttl: lambda content: None)
     (outcome,) = run(how)
     assert outcome.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize(("ignored", "verdict"), [(None, Verdict.HOLDS), ("append", Verdict.VIOLATED)])
+def test_ignored_record_in_a_bucket_of_an_interval_join_violates_law(
+    ignored: str | None, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if ignored is not None:
+        monkeypatch.setattr(MapState, ignored, nothing)
+    sides = [ScriptedSource([record(("k", at), at) for at in range(5)]) for _ in range(2)]
+    outcomes = run_job(interval_join((sides[0], sides[1]), (-1, 1), {})).outcomes
+    assert [each.verdict for each in outcomes if each.law == "state"] == [verdict]

@@ -62,7 +62,8 @@ class Setting:
             if type(value) is not bool:
                 raise BadInput(f"{where}: expected True or False, got {value!r:.60}")
         elif self.kind == "choice":
-            if value not in self.choices.values():
+            # 1 is no True.
+            if not any(type(value) is type(choice) and value == choice for choice in self.choices.values()):
                 raise BadInput(
                     f"{where}: expected one of {', '.join(map(str, self.choices.values()))}, got {value!r:.60}"
                 )

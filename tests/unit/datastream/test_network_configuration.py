@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Configuration
 from flowsim.errors import BadInput
+from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.job_settings import AdaptivePartitionerSettings, BufferDebloatSettings, JobSettings, Link
@@ -187,6 +189,25 @@ def test_number_below_minimum_is_refused(name: str, least: int) -> None:
     assert getattr(env(**{name: least}).settings, name) == least
     with pytest.raises(BadInput, match=f"configure: {name}: expected {least} or more, got {least - 1}"):
         env(**{name: least - 1})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (CheckpointSettings(exactly_once=1), "checkpointing: exactly_once: expected one of True, False, got 1"),  # type: ignore[arg-type]
+        (CheckpointSettings(unaligned=1), "checkpointing: unaligned: expected True or False, got 1"),  # type: ignore[arg-type]
+        (CheckpointSettings(retention="NEVER"), "checkpointing: retention: expected one of NO_EXTERNALIZED"),  # type: ignore[arg-type]
+        (CheckpointSettings(directory=Path("x")), "checkpointing: directory: expected the path of a folder"),  # type: ignore[arg-type]
+        (
+            CheckpointSettings(min_pause_ms=31_536_000_001),
+            "checkpointing: min_pause_ms: expected at most 31536000000, got",
+        ),
+        (CheckpointSettings(retained=True), "checkpointing: retained: expected an integer, got True"),
+    ],
+)
+def test_value_of_another_form_is_refused(settings: CheckpointSettings, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        env(checkpointing=settings)
 
 
 def test_every_job_setting_can_be_configured() -> None:

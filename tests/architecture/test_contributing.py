@@ -54,10 +54,10 @@ def test_every_mark_is_described_in_guide() -> None:
     )
 
 
-def test_how_to_add_lists_have_three_entries() -> None:
+def test_how_to_add_lists_have_three_entries_at_most() -> None:
     sections = re.split(r"^## ", GUIDE, flags=re.M)
     additions = [section for section in sections if section.startswith("How to add")]
-    assert [len(re.findall(r"^\d\. ", section, re.M)) for section in additions] == [3, 3, 3, 3, 3, 1, 2]
+    assert [len(re.findall(r"^\d\. ", section, re.M)) for section in additions] == [3, 3, 1, 3, 3, 3, 1, 2]
 
 
 # The version and the change log.

@@ -108,14 +108,14 @@ def _contents(snapshot: StoredSnapshot, operator: str | None, state: str | None,
             return
         rows = [
             (
-                _short(state_of.operator),
-                _subtask(state_of.subtask),
-                _short(state_of.state),
-                _short(state_of.kind),
-                f"{state_of.entries:,}",
-                f"{state_of.bytes:,}",
+                _short(stored.operator),
+                _subtask(stored.subtask),
+                _short(stored.state),
+                _short(stored.kind),
+                f"{stored.entries:,}",
+                f"{stored.bytes:,}",
             )
-            for state_of in states
+            for stored in states
         ]
         columns = [Column("kind", left=True), Column("entries"), Column("bytes")]
         show_table(console, ["operator", "subtask", "state"], columns, rows)

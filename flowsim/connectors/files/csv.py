@@ -170,7 +170,7 @@ class RowsReader:
         first_rows = {value: first for group, first in shares for value in group or ()}
         if not first_rows:
             return
-        column = [row_values.name for row_values in self._file.columns].index(split_by)
+        column = [column.name for column in self._file.columns].index(split_by)
         last_first = max(first_rows.values())
         for rows, numbers in self._file.kept_blocks(split_by, list(first_rows), row):
             if numbers[0] < last_first:

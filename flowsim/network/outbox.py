@@ -59,6 +59,7 @@ class Outbox:
     def publish(self) -> None:
         """Applies the held effects at the end of the batch."""
         self.sealed = False
+        # Flushes first: they can make readable what the readers below are asked for (rule 5.22).
         if self._flushes:
             flushes, self._flushes = self._flushes, []
             for flush in flushes:

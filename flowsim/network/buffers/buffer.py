@@ -127,6 +127,7 @@ class NetworkBuffer:
         """Releases one reference."""
         self.references -= 1
         if self.references == 0:
+            # The next writer of the segment begins at byte 0; readers have copies of what they read.
             self.segment.data.clear()
             self._recycler.recycle(self.segment)
         elif self.references < 0:

@@ -47,6 +47,7 @@ class BufferBuilder:
         finished builder is unusable: its ``build`` raises.
         """
         position = len(self.data)
+        # Flink marks a finished writer by the negative of its position, and hands it to the consumer as it is (rule 5.15).
         return self._create_consumer((-position or _FINISHED_EMPTY) if self.finished else position)
 
     def create_consumer_from_beginning(self) -> BufferConsumer:
@@ -178,6 +179,7 @@ class BufferConsumer:
         Raises for a consumer created after the end.
         """
         builder = self._builder
+        # Finished counts from this read on only: until then the tail of a queue counts as unfinished (rules 5.16, 5.19).
         self._seen = builder.committed
         self._seen_finished = builder.finished
         position = self._position

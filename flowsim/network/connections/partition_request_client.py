@@ -41,6 +41,7 @@ class PartitionRequestClient:
 
     def send_credit(self, channel: CreditedChannel) -> None:
         """Sends a credit message with all credit that accumulates until the message is written (rule 6.8)."""
+        # Read when the message is written, not when it was asked for: it carries all credit that has come since (rule 6.8).
         credits = channel.get_and_reset_unannounced_credit()
         if not credits:
             return

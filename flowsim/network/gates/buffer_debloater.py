@@ -77,6 +77,8 @@ class BufferSizeEMA:
 
         The size grows at most by a factor of two.
         """
+        # A gate that was idle measures a throughput of nothing, then of a burst: the bound keeps one sample from deciding
+        # (rule 6.22).
         desired = min(total_bytes / buffers, 2.0 * self._last)
         moved = self._last + self._alpha * (desired - self._last)
         self._last = max(self._minimum, min(moved, self._maximum))
@@ -123,6 +125,7 @@ class BufferDebloater:
         """True if the size differs too little from the last announced size (rule 6.23)."""
         if size == self.last_bytes:
             return True
+        # A bound is announced however near it is: the average approaches it in ever smaller steps (rule 6.23).
         if size <= self._minimum or size >= self._maximum:
             return False
         return abs(size - self.last_bytes) < int(self.last_bytes * self._threshold)

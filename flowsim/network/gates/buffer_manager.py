@@ -84,6 +84,7 @@ class BufferManager:
 
     def request_buffer(self) -> MemorySegment | None:
         """Takes memory for an arriving buffer, floating buffers first; None if none is reserved (rule 6.3)."""
+        # Floating buffers first: an exclusive one stays as the credit that no other channel can take (rules 6.2, 6.3).
         self.required -= 1
         if self._floating:
             return self._floating.pop()
@@ -104,6 +105,7 @@ class BufferManager:
         if self._released:
             return False
         self.waiting = False
+        # The backlog can have shrunk while the channel waited: then the buffer goes to the next that waits (rule 6.6).
         if self.available >= self.required:
             return False
         self._floating.append(segment)
@@ -121,6 +123,7 @@ class BufferManager:
         self.exclusive_available += 1
         if self._is_releasing:
             return
+        # More than the sender's backlog needs: other channels of the gate can use a floating buffer (rule 6.5).
         if self._floating and self.exclusive_available + len(self._floating) > self.required:
             self._pool.recycle(self._floating.pop())
         else:

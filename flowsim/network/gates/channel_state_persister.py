@@ -79,6 +79,8 @@ class ChannelStatePersister:
         """Returns the checkpoint of an arriving barrier that counts, or of an announcement; otherwise None."""
         match event:
             case CheckpointBarrier(checkpoint_id):
+                # A completed checkpoint's own barrier is late: only a newer one counts. While one is pending, its own does
+                # (rule 12.86).
                 expected = self.last_seen_barrier + (self.status is CheckpointStatus.COMPLETED)
                 if checkpoint_id < expected:
                     return None

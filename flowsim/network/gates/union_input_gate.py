@@ -64,6 +64,7 @@ class UnionInputGate:
         queue = self._queue
         while queue:
             gate = queue.popleft()
+            # A gate can be queued and empty: what made it available was read, or was a buffer without bytes (rule 7.10).
             polled = gate.poll()
             if polled is None:
                 self._await_data(gate)
@@ -120,6 +121,7 @@ class UnionInputGate:
         queued = any(waiting is gate for waiting in queue)
         if queued and (not priority or queue.contains_priority_element(gate)):
             return
+        # The priority event can have been read before this call: the notice then stands for nothing (rule 7.5).
         if priority and not gate.priority_availability.available:
             return
         if not priority:

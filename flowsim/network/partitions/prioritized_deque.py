@@ -29,6 +29,7 @@ class PrioritizedDeque(deque[T], Generic[T]):
 
     def add_priority_element(self, element: T) -> None:
         """Adds ``element`` after the last priority element (rule 5.28)."""
+        # Behind the others with priority: barriers overtake data, never one another (rule 5.28).
         self.insert(self.priority_elements, element)
         self.priority_elements += 1
 

@@ -37,6 +37,7 @@ class AdaptiveLoadBasedPartitioner(StreamPartitioner):
         for step in range(1, self._max_traverse_size + 1):
             candidate = (self.last + step) % self.channels
             buffers = partition.pool.buffers_of(candidate)
+            # A channel without a buffer is chosen whatever it has queued: events need no buffer (rule 2.4).
             in_queue = partition.subpartition(candidate).bytes_in_queue if buffers else 0
             partition.pool.report_compared(candidate, in_queue)
             if buffers == 0:

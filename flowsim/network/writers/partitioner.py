@@ -90,6 +90,7 @@ class RebalancePartitioner(StreamPartitioner):
 
     def __init__(self, channels: int, random: Random) -> None:
         super().__init__(channels)
+        # Senders that all began with channel 0 would load its receiver first (section 2).
         self._last = random.randrange(channels)
 
     def select_channel(self, value: Value) -> int:

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.delta_function import AnyDeltaFunction, Delta, delta_of
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.windows import Window
 from flowsim.values.durations import Length, millis_of
 from flowsim.values.java_long import wrapped
@@ -66,6 +67,7 @@ class ReadyMadeEvictor(ABC):
         """Removes elements of one window; ``size`` is the number of elements before eviction."""
 
 
+@described("count", count="max_count", after="do_evict_after")
 class CountEvictor(ReadyMadeEvictor):
     """Keeps the last ``max_count`` records. Flink: CountEvictor."""
 
@@ -87,6 +89,7 @@ class CountEvictor(ReadyMadeEvictor):
             del elements[: size - self.max_count]
 
 
+@described("time", window_ms="window_ms", after="do_evict_after")
 class TimeEvictor(ReadyMadeEvictor):
     """Keeps the records that are less than ``window_ms`` older than the newest record. Flink: TimeEvictor.
 
@@ -110,6 +113,7 @@ class TimeEvictor(ReadyMadeEvictor):
         elements[:] = [element for element in elements if _timestamp(element) > cutoff]
 
 
+@described("delta", threshold="threshold", after="do_evict_after")
 class DeltaEvictor(ReadyMadeEvictor):
     """Keeps the records whose distance to the last record is below ``threshold``. Flink: DeltaEvictor."""
 

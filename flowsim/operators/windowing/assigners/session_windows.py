@@ -7,6 +7,7 @@ from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.assigners.window_assigner import MergingWindowAssigner, WindowAssignerContext
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.windows import MergeCallback, TimeWindow, window_from
@@ -70,6 +71,7 @@ class DynamicGapSessionWindows(SessionWindows):
         return gap_ms
 
 
+@described("session_event_time", gap_ms="gap_ms")
 class EventTimeSessionWindows(FixedGapSessionWindows):
     """Session windows by the records' timestamps; a record without timestamp has the lowest timestamp.
 
@@ -100,6 +102,7 @@ class EventTimeSessionWindows(FixedGapSessionWindows):
         return True
 
 
+@described("session_processing_time", gap_ms="gap_ms")
 class ProcessingTimeSessionWindows(FixedGapSessionWindows):
     """Session windows by the operator's clock; timestamps are ignored.
 
@@ -131,6 +134,7 @@ class ProcessingTimeSessionWindows(FixedGapSessionWindows):
         return False
 
 
+@described("dynamic_session_event_time")
 class DynamicEventTimeSessionWindows(DynamicGapSessionWindows):
     """Session windows by the records' timestamps, each record with its own gap.
 
@@ -156,6 +160,7 @@ class DynamicEventTimeSessionWindows(DynamicGapSessionWindows):
         return True
 
 
+@described("dynamic_session_processing_time")
 class DynamicProcessingTimeSessionWindows(DynamicGapSessionWindows):
     """Session windows by the operator's clock, each record with its own gap.
 

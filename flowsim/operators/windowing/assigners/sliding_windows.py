@@ -11,6 +11,7 @@ from flowsim.operators.windowing.assigners.window_assigner import (
     WindowAssignerContext,
     event_timestamp,
 )
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.windows import FAR, TimeWindow, window_from, window_start_with_offset
@@ -54,6 +55,7 @@ class SlidingWindows(WindowAssigner[object, TimeWindow]):
         return [window_from(start, size_ms) for start in starts]
 
 
+@described("sliding_event_time", size_ms="size_ms", slide_ms="slide_ms", offset_ms="offset_ms")
 class SlidingEventTimeWindows(SlidingWindows):
     """Sliding windows by the records' timestamps; raises BadInput for a record without a timestamp.
 
@@ -88,6 +90,7 @@ class SlidingEventTimeWindows(SlidingWindows):
         return True
 
 
+@described("sliding_processing_time", size_ms="size_ms", slide_ms="slide_ms", offset_ms="offset_ms")
 class SlidingProcessingTimeWindows(SlidingWindows):
     """Sliding windows by the operator's clock; timestamps are ignored.
 

@@ -15,6 +15,7 @@ from flowsim.operators.windowing.assigners.window_assigner import (
     WindowAssignerContext,
     event_timestamp,
 )
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.windows import FAR, TimeWindow, window_from, window_start_with_offset
@@ -88,6 +89,7 @@ class TumblingWindows(WindowAssigner[object, TimeWindow]):
         self._is_staggered = False
 
 
+@described("tumbling_event_time", size_ms="size_ms", offset_ms="offset_ms", stagger="stagger")
 class TumblingEventTimeWindows(TumblingWindows):
     """Tumbling windows by the records' timestamps.
 
@@ -115,6 +117,7 @@ class TumblingEventTimeWindows(TumblingWindows):
         return True
 
 
+@described("tumbling_processing_time", size_ms="size_ms", offset_ms="offset_ms", stagger="stagger")
 class TumblingProcessingTimeWindows(TumblingWindows):
     """Tumbling windows by the operator's clock; timestamps are ignored.
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeGuard, TypeVar
 from flowsim.errors import BadInput, NoTimestamp
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing import windows as window_types
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.time_triggers import EndOfStreamTrigger, NeverTrigger
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, Window
@@ -77,6 +78,7 @@ AnyWindowAssigner: TypeAlias = WindowAssigner[Any, Any]
 AnyMergingWindowAssigner: TypeAlias = MergingWindowAssigner[Any, Any]
 
 
+@described("global", end_of_stream="end_of_stream")
 class GlobalWindows(WindowAssigner[object, GlobalWindow]):
     """Assigns all records of a key to one window that never ends; without a trigger the window never fires.
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from flowsim.errors import BadInput
 from flowsim.operators.metric_group import MetricGroup
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.trigger import (
     AnyTrigger,
     MergingStateDescriptor,
@@ -23,6 +24,7 @@ _RESULTS: Final = {(one.is_fire(), one.is_purge()): one for one in TriggerResult
 S = TypeVar("S", bound=StateDescriptor)
 
 
+@described("any_of", of="parts")
 class AnyOfTrigger(Trigger[object, Window]):
     """Fires if one of its parts fires, and purges if one of them purges.
 

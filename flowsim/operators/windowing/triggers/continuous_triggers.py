@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.trigger import (
     CONTINUE,
     FIRE,
@@ -60,6 +61,7 @@ class ContinuousTrigger(Trigger[object, Window]):
         return next_ms
 
 
+@described("continuous_event_time", interval_ms="interval_ms")
 class ContinuousEventTimeTrigger(ContinuousTrigger):
     """Fires whenever the watermark passes a multiple of the interval, and at the window's end.
 
@@ -112,6 +114,7 @@ class ContinuousEventTimeTrigger(ContinuousTrigger):
             fire_time.clear()
 
 
+@described("continuous_processing_time", interval_ms="interval_ms")
 class ContinuousProcessingTimeTrigger(ContinuousTrigger):
     """Fires whenever the clock passes a multiple of the interval.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.operators.windowing.delta_function import AnyDeltaFunction, Delta, delta_of
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.trigger import (
     CONTINUE,
     FIRE,
@@ -27,6 +28,7 @@ def _sum(count: object, more: object) -> object:
 _COUNT: Final = ReducingStateDescriptor("count", _sum, Types.LONG())
 
 
+@described("count", count="max_count")
 class CountTrigger(Trigger[object, Window]):
     """Fires at every ``max_count`` records of a key and window; contents accumulate. PyFlink: CountTrigger (rule 10.19)."""
 
@@ -69,6 +71,7 @@ class CountTrigger(Trigger[object, Window]):
         ctx.get_partitioned_state(_COUNT).clear()
 
 
+@described("delta", threshold="threshold")
 class DeltaTrigger(Trigger[object, Window]):
     """Fires when the distance from the stored record exceeds ``threshold``, and stores the new one.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.trigger import (
     FIRE,
     FIRE_AND_PURGE,
@@ -22,6 +23,7 @@ from flowsim.values.types import Types
 _TIMEOUT: Final = ValueStateDescriptor("timeout", Types.LONG())
 
 
+@described("purging", of="nested_trigger")
 class PurgingTrigger(Trigger[object, Window]):
     """Turns every FIRE of another trigger into FIRE_AND_PURGE. PyFlink: PurgingTrigger (rule 10.20)."""
 
@@ -56,6 +58,13 @@ class PurgingTrigger(Trigger[object, Window]):
         self.nested_trigger.clear(window, ctx)
 
 
+@described(
+    "timeout",
+    of="nested_trigger",
+    interval_ms="interval_ms",
+    reset_on_element="reset_on_element",
+    clear_on_timeout="clear_on_timeout",
+)
 class ProcessingTimeoutTrigger(Trigger[object, Window]):
     """Another trigger, plus a FIRE ``interval_ms`` of processing time after a record that did not fire it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowsim.operators.windowing.described import described
 from flowsim.operators.windowing.triggers.trigger import (
     CONTINUE,
     FIRE,
@@ -13,6 +14,7 @@ from flowsim.operators.windowing.triggers.trigger import (
 from flowsim.operators.windowing.windows import Window
 
 
+@described("event_time")
 class EventTimeTrigger(Trigger[object, Window]):
     """Fires when the watermark passes the end of the window, and again for each late record that the lateness allows.
 
@@ -51,6 +53,7 @@ class EventTimeTrigger(Trigger[object, Window]):
         ctx.delete_event_time_timer(window.max_timestamp())
 
 
+@described("processing_time")
 class ProcessingTimeTrigger(Trigger[object, Window]):
     """Fires when processing time passes the end of the window. PyFlink: ProcessingTimeTrigger (rule 10.18)."""
 
@@ -83,6 +86,7 @@ class ProcessingTimeTrigger(Trigger[object, Window]):
         ctx.delete_processing_time_timer(window.max_timestamp())
 
 
+@described("end_of_stream")
 class EndOfStreamTrigger(Trigger[object, Window]):
     """Fires the global window at the last watermark. Flink: GlobalWindows.EndOfStreamTrigger (rule 10.6)."""
 
@@ -105,6 +109,7 @@ class EndOfStreamTrigger(Trigger[object, Window]):
         """Does not delete the timer, as in Flink: the timer fires at the end."""
 
 
+@described("never")
 class NeverTrigger(Trigger[object, Window]):
     """Never fires: the default trigger of a global window. PyFlink: NeverTrigger (rule 10.6)."""
 

@@ -40,6 +40,19 @@ def test_path_in_guide_exists(path: str) -> None:
     assert any(ROOT.glob(PLACEHOLDER.sub("*", path))), path
 
 
+def test_what_is_to_be_found_is_where_the_guide_says() -> None:
+    section = re.split(r"^## ", GUIDE, flags=re.M)[2]
+    assert section.startswith("Where to find it\n")
+    places = re.findall(r"`([\w.]+)` in `(flowsim/[\w/]+\.py)`", section)
+    assert len(places) >= 12
+    for name, path in places:
+        owner, _, method = name.partition(".")
+        text = (ROOT / path).read_text()
+        definition = re.search(rf"^(?:class|def) {owner}\b", text, re.M)
+        assert definition, f"{path} defines no {owner}"
+        assert not method or f"    def {method}(" in text[definition.end() :], f"{path} defines no {name}"
+
+
 def test_make_targets_in_guide_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     named = set(re.findall(r"`?make ([a-z-]+)", GUIDE)) | set(re.findall(r"^make ([a-z-]+)", GUIDE, re.M))

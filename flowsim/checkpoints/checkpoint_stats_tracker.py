@@ -1,6 +1,6 @@
 """Counts the checkpoints of a job (rule 12.145).
 
-What Flink's history says of each checkpoint is computed from recorded facts, by ``flowsim.trace.checkpoint_history``.
+What Flink's history says of each checkpoint is computed from recorded facts, by ``flowsim.history.checkpoints``.
 """
 
 from __future__ import annotations

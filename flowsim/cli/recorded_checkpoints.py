@@ -13,10 +13,7 @@ from flowsim.cli.command import Answer
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.quantities import count_text
-from flowsim.recording.reader import Recording
-from flowsim.trace.alignment import Barriers, alignment_lines, barriers_of, forced_exchanges, reason_of
-from flowsim.trace.checkpoint_history import (
+from flowsim.history.checkpoints import (
     CheckpointHistory,
     RecordedCheckpoint,
     RecordedFailure,
@@ -24,8 +21,12 @@ from flowsim.trace.checkpoint_history import (
     checkpoint_history,
     subtasks_of,
 )
+from flowsim.history.run_span import start_of
+from flowsim.quantities import count_text
+from flowsim.recording.reader import Recording
+from flowsim.trace.alignment import Barriers, alignment_lines, barriers_of, forced_exchanges, reason_of
 from flowsim.trace.names import Names
-from flowsim.trace.time import moment_text, start_of
+from flowsim.trace.time import moment_text
 from flowsim.units import NS_PER_MS
 
 SNAPSHOT_KINDS: Final = {

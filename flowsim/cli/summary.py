@@ -12,11 +12,11 @@ from flowsim.cli.command import error_data
 from flowsim.cli.recovery import recovery_data, show_recovery
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.cluster.job_execution import TaskSummary
+from flowsim.history.run_span import start_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.recording.reader import Recording
 from flowsim.scenario.runner import ScenarioRun, SinkOutcome
 from flowsim.studies.task_waits import TaskWaits, task_waits
-from flowsim.trace.time import start_of
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _COLLECTED_ROWS_SHOWN = 20

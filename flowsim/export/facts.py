@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flowsim.history.run_span import start_of
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.recording.recorded_file import out_of_range
-from flowsim.trace.time import start_of
 
 
 def each_fact(recording: Recording, selection: Selection, add: Callable[[Fact, int], object]) -> int:

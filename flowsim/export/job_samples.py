@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINTS, RESTARTS
 from flowsim.facts.kinds import CheckpointAction, RestartAction
+from flowsim.history.checkpoints import checkpoint_events, restart_events
+from flowsim.history.run_span import start_of
 from flowsim.laws.job_history import CheckpointEvent, RestartEvent
 from flowsim.recording.reader import Recording
-from flowsim.trace.checkpoint_history import checkpoint_events, restart_events
-from flowsim.trace.time import start_of
 from flowsim.units import NS_PER_MS
 
 _LAST_COMPLETED: Final = (

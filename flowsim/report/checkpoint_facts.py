@@ -11,10 +11,10 @@ import numpy.typing as npt
 from flowsim.facts.checkpoint_tables import CHECKPOINT_TABLES, CHECKPOINTS, RESTARTS, STORED_CHANNELS
 from flowsim.facts.kinds import CheckpointAction, RestartAction
 from flowsim.facts.table import Table
+from flowsim.history.run_span import start_of
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import bounded
-from flowsim.trace.time import start_of
 
 Ints = npt.NDArray[np.int64]
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from flowsim.facts.checkpoint_tables import COMMITTABLES, SOURCE_POSITIONS, STORED_STATE
 from flowsim.facts.schema import ASYNC_ELEMENTS, LATE_DROP, SENT, WINDOW_INTAKE
+from flowsim.history.run_span import start_of
 from flowsim.recording.merged_facts import MergedRows, Selection, merged_rows
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import bounded
 from flowsim.report.exact_parts import Bools, ExactPart, is_inside
-from flowsim.trace.time import start_of
 
 Ints = npt.NDArray[np.int64]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from flowsim.history.run_span import start_of
 from flowsim.recording.reader import Recording
 from flowsim.trace.evidence import EvidenceReader
-from flowsim.trace.time import start_of
 from flowsim.validation.report import SENTENCES
 from flowsim.validation.verdict import Report
 

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.schema import BUFFERS, LATE_DROP, SENT, WINDOW_FIRE, WINDOW_INTAKE
+from flowsim.history.run_span import end_of, start_of
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.merged_facts import MergedRows, Rows, Selection, merged_rows
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import BOUND, bounded
-from flowsim.trace.time import start_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -101,7 +101,7 @@ def overview_of(
     """
     start_ns = start_of(recording)
     count = sum(recording.row_count(table.name) for table in TASK_TABLES)
-    found = Overview(_end(recording) - start_ns, min(_MOST_BUCKETS, max(1, count // _FACTS_OF_BUCKET)))
+    found = Overview(end_of(recording) - start_ns, min(_MOST_BUCKETS, max(1, count // _FACTS_OF_BUCKET)))
     facts = _Counts(("bucket",))
     elements = _Counts(("channel", "bucket"))
     lateness = _Counts(("task", "bucket", "bin", "timing"))
@@ -194,10 +194,3 @@ def _timing(is_late: bool, column: Callable[[str], Ints]) -> tuple[Ints, Ints]:
     size = np.minimum(np.log2(np.abs(distance) + 1.0), BINS // 2 - 1).astype(np.int64)
     bins = np.where(distance > 0, BINS // 2 + size, BINS // 2 - 1 - size)
     return bins, np.where(is_late, LATE, np.where(distance > 0, IN_TIME, BEHIND))
-
-
-def _end(recording: Recording) -> int:
-    bounds = [
-        recording.time_bounds(table.name, epoch) for epoch in range(len(recording.epochs)) for table in TASK_TABLES
-    ]
-    return max((last for _, last in filter(None, bounds)), default=start_of(recording))

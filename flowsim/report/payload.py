@@ -17,6 +17,7 @@ import numpy as np
 
 from flowsim.facts.checkpoint_tables import STORED_CHANNELS
 from flowsim.facts.schema import GRAPH_TABLES, LATE_DROP, RECEIVED, STATES, TASK_MANAGERS
+from flowsim.history.run_span import start_of
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
 from flowsim.report.causes import (
@@ -46,7 +47,6 @@ from flowsim.report.rules import rule_texts
 from flowsim.report.wording import wording
 from flowsim.trace.alignment import alignment_data
 from flowsim.trace.names import Names
-from flowsim.trace.time import start_of
 from flowsim.why.run_facts import RunFacts
 
 FORMAT: Final = 1

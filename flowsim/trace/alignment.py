@@ -8,7 +8,7 @@ from itertools import groupby
 
 from flowsim.facts.kinds import AlignmentType, SnapshotKind
 from flowsim.graph.alignment import FORCED_RULE, CheckpointAlignment, ForcedAlignment, checkpoint_alignment
-from flowsim.trace.checkpoint_history import RecordedCheckpoint
+from flowsim.history.checkpoints import RecordedCheckpoint
 from flowsim.trace.names import Names
 
 

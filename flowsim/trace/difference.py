@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.schema import FACT_TABLES, TABLES, TEXT_TABLES, Table
+from flowsim.history.run_span import start_of
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.digest import NO_TASK
 from flowsim.recording.parquet_part import row_dtype, to_packed
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
 from flowsim.trace.sentences import sentence
-from flowsim.trace.time import moment_text, start_of
+from flowsim.trace.time import moment_text
 
 Packed = npt.NDArray[np.void]
 Row = tuple[int | str, ...]

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.run_span import start_of
 from flowsim.recording.reader import Recording
 from flowsim.trace.links import evidence_link, report_command
 from flowsim.trace.names import Names
 from flowsim.trace.places import Place, find_places
 from flowsim.trace.sentence import element_text, joined, record_text, window_text
-from flowsim.trace.time import event_time, moment_text, start_of
+from flowsim.trace.time import event_time, moment_text
 
 _KINDS: Final = {kind.name.lower(): kind for kind in ElementKind}
 _OF_PLACE: Final = ("task", "seq", "time_ns", "intakes_before")

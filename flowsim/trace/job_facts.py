@@ -8,16 +8,16 @@ from typing import Final
 
 from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS, STORED_CHANNELS
 from flowsim.facts.kinds import CheckpointAction, CheckpointReason, RestartAction, SnapshotKind, StoredAction
-from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
-from flowsim.quantities import count_text
-from flowsim.recording.merged_facts import Fact, Selection, merged_facts
-from flowsim.recording.reader import Recording
-from flowsim.trace.checkpoint_history import (
+from flowsim.history.checkpoints import (
     checkpoint_events,
     job_fact_out_of_range,
     restart_events,
     stored_channel_events,
 )
+from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
+from flowsim.quantities import count_text
+from flowsim.recording.merged_facts import Fact, Selection, merged_facts
+from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
 from flowsim.trace.sentence import Sentence
 

@@ -9,9 +9,6 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.quantities import duration_text
-from flowsim.recording.causal_order import TASK_TABLES
-from flowsim.recording.reader import Recording
-from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS, duration_ns
 
 _MOMENT: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*([a-z]+)")
@@ -20,14 +17,6 @@ _FIRST_DATE_MS: Final = 31_536_000_000
 _LAST_DATE_MS: Final = 253_402_300_799_999
 _NS_PER_S: Final = 1000 * NS_PER_MS
 _MS_PER_MIN: Final = 60_000
-
-
-def start_of(recording: Recording) -> int:
-    """Returns the start of the run in ns, on the clock of its facts; on the real clock, the time of the first fact."""
-    if recording.manifest.run.clock != "real":
-        return START_NS
-    bounds = [recording.time_bounds(table.name, 0) for table in TASK_TABLES] if recording.epochs else []
-    return min((first for first, _ in filter(None, bounds)), default=0)
 
 
 def moment_ns(option: str, text: str | None) -> int | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flowsim.history.rows import Ints, Rows
 from flowsim.trace.places import Place
 from flowsim.why.answer import Cause
-from flowsim.why.rows import Ints, Rows
 from flowsim.why.sentence import Number, Sentence, Words
 
 Wording = tuple[Words, tuple[str, ...], tuple[Words, ...], int, int | None]

@@ -36,9 +36,9 @@ from flowsim.facts.kinds import (
 )
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.history.checkpoints import checkpoint_history
 from flowsim.recording.reader import Recording
 from flowsim.trace.alignment import barriers_of
-from flowsim.trace.checkpoint_history import checkpoint_history
 from flowsim.trace.names import Names
 from flowsim.units import NS_PER_MS
 from flowsim.why.aligned import why_aligned

@@ -8,8 +8,9 @@ import pytest
 
 from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.schema import TABLES
+from flowsim.history.run_span import start_of
 from flowsim.recording.merged_facts import Selection, merged_facts
-from flowsim.trace.time import moment_text, start_of
+from flowsim.trace.time import moment_text
 from tests.report.conftest import OpenReport
 from tests.report.test_watermark_labels import recorded
 

@@ -16,11 +16,12 @@ from flowsim.cli.tables import Column, show_table
 from flowsim.export.job_samples import JobSample, read_job_samples
 from flowsim.export.openmetrics import open_metrics
 from flowsim.export.samples import Sample, read_samples
+from flowsim.history.run_span import start_of
 from flowsim.limits import limits_of
 from flowsim.recording.merged_facts import Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
-from flowsim.trace.time import event_time, moment_ns, moment_text, start_of
+from flowsim.trace.time import event_time, moment_ns, moment_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 
 _COLUMNS = {

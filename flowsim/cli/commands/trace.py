@@ -18,6 +18,7 @@ from flowsim.cli.options import Json
 from flowsim.errors import BadInput, FlowsimError
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
+from flowsim.history.run_span import start_of
 from flowsim.limits import Limits, limits_of
 from flowsim.quantities import count_text
 from flowsim.recording.merged_facts import Fact, Selection
@@ -28,7 +29,7 @@ from flowsim.trace.links import report_link
 from flowsim.trace.names import Names
 from flowsim.trace.sentence import Sentence
 from flowsim.trace.sentences import sentence
-from flowsim.trace.time import moment_ns, moment_text, start_of
+from flowsim.trace.time import moment_ns, moment_text
 
 RecordingPath = Annotated[
     Path, typer.Argument(metavar="RECORDING", help="The output directory of 'flowsim run --out'.", show_default=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind
+from flowsim.history.rows import alike
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import duration_text
@@ -13,7 +14,6 @@ from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.seen_records import seen_records, strategy_of
 from flowsim.why.event_time.splits import merged, splits_of
-from flowsim.why.rows import alike
 from flowsim.why.run_facts import Ints, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, RecordCount, Sentence
 from flowsim.why.waits.task_state import open_frames

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.schema import LATE_DROP, WINDOW_INTAKE
+from flowsim.history.rows import alike
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import WindowPlan, window_plan
 from flowsim.units import NO_TIMESTAMP
@@ -21,7 +22,6 @@ from flowsim.why.event_time.late_chain import (
 )
 from flowsim.why.event_time.windows import newest_windows
 from flowsim.why.restarts import attempt_text
-from flowsim.why.rows import alike
 from flowsim.why.run_facts import Ints, Mask, Rows, RunFacts
 from flowsim.why.sentence import EventTime, Sentence, Window
 

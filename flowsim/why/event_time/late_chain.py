@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from flowsim.history.rows import alike
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import WindowPlan, last_of, number_of, window_plan
 from flowsim.quantities import count_text
@@ -19,7 +20,6 @@ from flowsim.why.event_time.channel_states import channel_history
 from flowsim.why.event_time.overtaken import Behind, add_overtaking_causes
 from flowsim.why.event_time.windows import newest_windows
 from flowsim.why.restarts import attempt_text
-from flowsim.why.rows import alike
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts
 from flowsim.why.sentence import EventTime, KeyValue, Part, RecordValue, Sentence, Window
 from flowsim.why.timers.watermarks import watermark_columns

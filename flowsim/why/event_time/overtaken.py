@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.rows import alike, last_with
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.why.alike_causes import AlikeCauses, Chains
@@ -21,7 +22,6 @@ from flowsim.why.event_time.generators import (
     sent_at,
 )
 from flowsim.why.event_time.splits import Split, is_sequential, split_name, split_of_record, splits_of
-from flowsim.why.rows import alike, last_with
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, Number, RecordCount, Sentence
 

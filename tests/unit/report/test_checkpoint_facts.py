@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 from flowsim.cli.main import app
 from flowsim.facts.kinds import CheckpointAction
 from flowsim.facts.schema import TABLES
+from flowsim.history.run_span import start_of
 from flowsim.recording.reader import Recording
 from flowsim.report.checkpoint_facts import points_of_job
 from flowsim.report.payload import build_payload
 from flowsim.trace.names import Names
-from flowsim.trace.time import start_of
 from tests.support.report_payload import decode
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import flowsim.report.payload as payload_module
 from flowsim.cli.main import app
 from flowsim.facts.schema import TABLES
+from flowsim.history.run_span import start_of
 from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import bounded
@@ -22,7 +23,6 @@ from flowsim.report.overview import LATE
 from flowsim.report.page import page
 from flowsim.report.payload import Payload, Span, build_payload
 from flowsim.trace.names import Names
-from flowsim.trace.time import start_of
 from tests.support.jobs.unordered_records import unordered_records
 from tests.support.report_payload import DecodedPayload, decode
 

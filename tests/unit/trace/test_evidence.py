@@ -10,6 +10,7 @@ import pytest
 
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
+from flowsim.history.run_span import start_of
 from flowsim.laws.law import Verdict
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.merged_facts import Selection, merged_facts
@@ -17,7 +18,7 @@ from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from flowsim.trace.evidence import EvidenceReader, EvidenceText
 from flowsim.trace.places import Place
-from flowsim.trace.time import moment_ns, start_of
+from flowsim.trace.time import moment_ns
 from flowsim.validation.judge import open_runs, validate
 from tests.support.jobs.fault_matrix import CASES, FaultCase, run_case
 

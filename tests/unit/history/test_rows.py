@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flowsim.history.rows import Rows
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.why.rows import Rows
 
 VALUES = st.sampled_from([NO_TIMESTAMP, -1, 0, 3, 1 << 40, MAX_WATERMARK])
 CASES = st.lists(st.tuples(st.integers(0, 2), VALUES), min_size=1, max_size=30)

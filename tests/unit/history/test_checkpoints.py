@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, SnapshotKind
+from flowsim.history.checkpoints import CheckpointHistory, RecordedCheckpoint
 from flowsim.laws.job_history import CheckpointEvent
-from flowsim.trace.checkpoint_history import CheckpointHistory, RecordedCheckpoint
 from flowsim.units import NS_PER_MS
 
 

@@ -20,9 +20,13 @@ class Component(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """A kind of fault: its name, its component, and the law that must detect it."""
+    """A kind of fault: its name, its component, what happens, and the law that must detect it.
+
+    ``needs_checkpoints``: it has no effect in a job that takes no checkpoint.
+    """
 
     name: str
     component: Component
     sentence: str
     law: str | None
+    needs_checkpoints: bool = False

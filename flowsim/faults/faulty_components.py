@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Final
+from typing import ClassVar, Final
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.cluster.components import Components, SubtaskComponents
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.job_status import JobStatus
+from flowsim.errors import BadInput
 from flowsim.facts.tracer import TaskTrace
-from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault
+from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault, FaultKind
 from flowsim.faults.connections import (
     CreditLosingQueue,
     CredulousChannel,
@@ -119,43 +120,31 @@ def with_faults(options: RunOptions, faults: Iterable[Fault]) -> RunOptions:
     chosen = tuple(faults)
     if not chosen:
         return options
-    return replace(options, components=FaultyComponents(chosen), on_invariant_violation="fail_job")
+    components = components_with_faults(fault.fault for fault in chosen)
+    return replace(options, components=components(chosen), on_invariant_violation="fail_job")
 
 
-class FaultyComponents(Components):
-    """Creates faulty components where the faults of a run apply, and correct components elsewhere."""
+def components_with_faults(names: Iterable[str]) -> type[FaultyComponents]:
+    """Returns the class of components that puts all of these kinds of faults into a run.
 
-    __slots__ = ("faults",)
+    Raises BadInput if they were registered with classes of which none extends all the others.
+    """
+    of_name = {name: _COMPONENTS.get(name, FaultyComponents) for name in names}
+    for components in of_name.values():
+        if all(issubclass(components, other) for other in of_name.values()):
+            return components
+    raise BadInput(f"a run cannot have these faults at the same time: {', '.join(of_name)}")
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self.faults: tuple[Fault, ...] = tuple(faults)
 
-    def create_job_graph(self, graph: StreamGraph) -> JobGraph:
-        job = super().create_job_graph(graph)
-        for fault in self.faults:
-            if fault.fault == "forward_over_several_channels":
-                job = with_forward_edges(job, fault.operator)
-        return job
+def register_faults(components: type[FaultyComponents], kinds: Iterable[FaultKind]) -> None:
+    """Adds kinds of faults, which ``components`` puts into a run, to those that runs and scenarios can name.
 
-    def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
-        """Returns one factory per subtask. Raises BadInput for unknown faults, operators, subtasks and channels."""
-        check_faults(self.faults, execution)
-        lost_credits = LostCredits(self.faults)
-        return [self._of_subtask(subtask, lost_credits) for subtask in execution.subtasks]
-
-    @property
-    def checkpoint_coordinator(self) -> type[CheckpointCoordinator]:
-        is_hasty = any(fault.fault == "completed_too_early" for fault in self.faults)
-        return HastyCoordinator if is_hasty else super().checkpoint_coordinator
-
-    def _of_subtask(self, subtask: Subtask, lost_credits: LostCredits) -> SubtaskComponents:
-        faults = [fault for fault in self.faults if subtasks_with_fault(fault, [subtask])]
-        return FaultySubtaskComponents(subtask, faults, lost_credits) if faults else SubtaskComponents(subtask)
-
-    def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
-        """Returns the status of the job; a task that a fault stopped is not a deadlock (D4)."""
-        is_stopped = any(isinstance(task.input, StoppingInput) and task.input.stop.is_reached for task in tasks)
-        return JobStatus.STOPPED if is_stopped else super().status_when_quiescent(tasks)
+    Raises ValueError if another kind has the same name.
+    """
+    for kind in kinds:
+        if FAULT_KINDS.setdefault(kind.name, kind) != kind:
+            raise ValueError(f"there is another fault {kind.name!r}")
+        _COMPONENTS[kind.name] = components
 
 
 class FaultySubtaskComponents(SubtaskComponents):
@@ -164,40 +153,41 @@ class FaultySubtaskComponents(SubtaskComponents):
     If two faults replace the same component and cannot be combined, the last of ``faults`` applies.
     """
 
-    __slots__ = ("_elements", "_faults", "_lost_credits")
+    __slots__ = ("_elements", "_faults", "_run")
 
-    def __init__(self, subtask: Subtask, faults: Sequence[Fault], lost_credits: LostCredits) -> None:
+    def __init__(self, subtask: Subtask, faults: Sequence[Fault], run: FaultyComponents) -> None:
         super().__init__(subtask)
         self._faults = {component: _of(faults, component) for component in Component}
-        self._lost_credits = lost_credits
+        self._run = run
         self._elements: FaultyElements | None = None
         """The fault state that all inputs of the task share."""
 
-    def _names(self, component: Component) -> list[str]:
+    def names(self, component: Component) -> list[str]:
+        """Returns the faults of the subtask that break such a component."""
         return [fault.fault for fault in self._faults[component]]
 
     # The task.
 
     def task_checkpointing(self, task: StreamTask, checkpointing: TaskCheckpointing) -> TaskCheckpointing:
-        return faulty_checkpointing(task, checkpointing, self._names(Component.CHECKPOINTS))
+        return faulty_checkpointing(task, checkpointing, self.names(Component.CHECKPOINTS))
 
     def create_mailbox(
         self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]
     ) -> TaskMailbox:
-        for name in reversed(self._names(Component.TASK)):
+        for name in reversed(self.names(Component.TASK)):
             if name in _MAILBOXES:
                 return _MAILBOXES[name](on_put, trace, is_mailbox_thread)
         return super().create_mailbox(on_put, trace, is_mailbox_thread)
 
     def create_batches(self, task: StreamTask) -> Batches:
-        if "reenter_action" not in self._names(Component.TASK):
+        if "reenter_action" not in self.names(Component.TASK):
             return super().create_batches(task)
         return ReentrantBatches(
             task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
         )
 
     def create_locked_loop_batches(self, task: LockedStreamTask) -> LockedLoopBatches:
-        if "reenter_action" not in self._names(Component.TASK):
+        if "reenter_action" not in self.names(Component.TASK):
             return super().create_locked_loop_batches(task)
         return ReentrantLockedLoopBatches(
             task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
@@ -216,14 +206,14 @@ class FaultySubtaskComponents(SubtaskComponents):
 
     def create_operator(self, chained: ChainedOperator) -> StreamOperator:
         operator, faults = super().create_operator(chained), self._operator_faults(chained)
-        return faulty_operator(operator, faults) if faults else operator
+        return self._run.break_operator(operator, faults) if faults else operator
 
     def create_operator_components(self, chained: ChainedOperator) -> OperatorComponents:
         faults = self._operator_faults(chained)
-        return FaultyOperatorComponents(faults) if faults else super().create_operator_components(chained)
+        return self._run.of_operator(faults) if faults else super().create_operator_components(chained)
 
     def create_operator_chain(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> OperatorChain:
-        for name in reversed(self._names(Component.TASK)):
+        for name in reversed(self.names(Component.TASK)):
             if name in _CHAINS:
                 return _CHAINS[name](wrappers, trace)
         return super().create_operator_chain(wrappers, trace)
@@ -252,14 +242,14 @@ class FaultySubtaskComponents(SubtaskComponents):
         if isinstance(task.mailbox, MailboxOfTwo):
             # The input is the last component of a task, so its mails come after all those of the deployment.
             task.mailbox.put_equal_mails()
-        if "drain_without_max_watermark" in self._names(Component.TASK):
+        if "drain_without_max_watermark" in self.names(Component.TASK):
             task_input = InputWithoutLastWatermark(task_input)
-        if "input_never_empty" in self._names(Component.TASK):
+        if "input_never_empty" in self.names(Component.TASK):
             task_input = NeverEmptyInput(task_input)
         return task_input if stop is None else StoppingInput(task_input, stop)
 
     def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:
-        if "valve_takes_maximum" in self._names(Component.VALVE):
+        if "valve_takes_maximum" in self.names(Component.VALVE):
             return MaximumWatermarkValve(channels, output)
         return super().create_valve(channels, output)
 
@@ -269,7 +259,7 @@ class FaultySubtaskComponents(SubtaskComponents):
         self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
     ) -> StreamPartitioner:
         made = super().create_partitioner(spec, channels, max_parallelism, random)
-        if isinstance(made, KeyGroupStreamPartitioner) and "misroute_keys" in self._names(Component.WRITER):
+        if isinstance(made, KeyGroupStreamPartitioner) and "misroute_keys" in self.names(Component.WRITER):
             return MisroutingPartitioner(made.channels, made.key_selector, made.key_type, made.max_parallelism)
         for fault in self._faults[Component.WRITER]:
             if isinstance(made, RebalancePartitioner) and fault.fault == "rebalance_skips_channel":
@@ -305,8 +295,8 @@ class FaultySubtaskComponents(SubtaskComponents):
         return [fault.fault for fault in faults if fault.channel is None or fault.channel == channel_id]
 
     def create_partition_request_queue(self, transport: Transport, outbox: Outbox) -> PartitionRequestQueue:
-        queue = SleepingQueue if "resume_not_woken" in self._names(Component.READER) else CreditLosingQueue
-        return queue(transport, outbox, self._faults[Component.READER], self._lost_credits)
+        queue = SleepingQueue if "resume_not_woken" in self.names(Component.READER) else CreditLosingQueue
+        return queue(transport, outbox, self._faults[Component.READER], self._run.lost_credits)
 
     def create_view_reader(
         self,
@@ -337,6 +327,62 @@ class FaultySubtaskComponents(SubtaskComponents):
         return OverAnnouncingChannel(
             gate, index, channel_id, exclusive_buffers, client, network_pool, trace, extra_credits
         )
+
+
+class FaultyComponents(Components):
+    """Creates faulty components where the faults of a run apply, and correct components elsewhere.
+
+    A subclass has further kinds of faults, for which it overrides methods of these classes; ``register_faults``
+    registers them.
+    """
+
+    __slots__ = ("faults", "lost_credits")
+
+    of_subtask: ClassVar[type[FaultySubtaskComponents]] = FaultySubtaskComponents
+    of_operator: ClassVar[type[FaultyOperatorComponents]] = FaultyOperatorComponents
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults: tuple[Fault, ...] = tuple(faults)
+        self.lost_credits: LostCredits = LostCredits(self.faults)
+
+    def create_job_graph(self, graph: StreamGraph) -> JobGraph:
+        job = super().create_job_graph(graph)
+        for fault in self.faults:
+            if fault.fault == "forward_over_several_channels":
+                job = with_forward_edges(job, fault.operator)
+        return job
+
+    def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
+        """Returns one factory per subtask. Raises BadInput for unknown faults, operators, subtasks and channels."""
+        check_faults(self.faults, execution)
+        needed = components_with_faults(fault.fault for fault in self.faults)
+        if not isinstance(self, needed):
+            raise BadInput(f"faults of {needed.__name__} are not faults of {type(self).__name__}")
+        self.lost_credits = LostCredits(self.faults)
+        return [self._of_subtask(subtask) for subtask in execution.subtasks]
+
+    @property
+    def checkpoint_coordinator(self) -> type[CheckpointCoordinator]:
+        is_hasty = any(fault.fault == "completed_too_early" for fault in self.faults)
+        return HastyCoordinator if is_hasty else super().checkpoint_coordinator
+
+    def _of_subtask(self, subtask: Subtask) -> SubtaskComponents:
+        faults = [fault for fault in self.faults if subtasks_with_fault(fault, [subtask])]
+        return self.of_subtask(subtask, faults, self) if faults else SubtaskComponents(subtask)
+
+    @classmethod
+    def break_operator(cls, operator: StreamOperator, faults: Collection[str]) -> StreamOperator:
+        """Returns the operator, or a replacement, with the faults that apply to it; call it before the set-up."""
+        return faulty_operator(operator, faults)
+
+    def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
+        """Returns the status of the job; a task that a fault stopped is not a deadlock (D4)."""
+        is_stopped = any(isinstance(task.input, StoppingInput) and task.input.stop.is_reached for task in tasks)
+        return JobStatus.STOPPED if is_stopped else super().status_when_quiescent(tasks)
+
+
+_COMPONENTS: Final[dict[str, type[FaultyComponents]]] = {}
+"""Name of a registered kind -> what puts it into a run."""
 
 
 def _of(faults: Iterable[Fault], component: Component) -> list[Fault]:

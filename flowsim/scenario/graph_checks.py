@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from flowsim.cluster.run_actions import SnapshotAction
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.faults.checkpoint_kinds import FAULTS_OF_SNAPSHOTS
+from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.faults.fault_checks import FaultError, check_faults
 from flowsim.graph.edge_links import LinkError
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
@@ -130,7 +130,7 @@ def _check_snapshots(graph: StreamGraph, compiled: CompiledScenario, problems: P
             if failure.fail_task is not None and getattr(failure.fail_task, place) is not None:
                 problems.at(("failures", index, "fail_task", place), missing)
     for index, fault in enumerate(compiled.scenario.model.faults):
-        if fault.fault in FAULTS_OF_SNAPSHOTS:
+        if FAULT_KINDS[fault.fault].needs_checkpoints:
             problems.at(("faults", index, "fault"), missing)
 
 

@@ -21,7 +21,7 @@ from typing import Literal, Self
 
 from flowsim.errors import Deadlock
 from flowsim.facts.tracer import TaskTrace
-from flowsim.faults.faulty_operators import FaultyOperatorComponents, faulty_operator
+from flowsim.faults.faulty_components import components_with_faults
 from flowsim.mailbox.mail import Mail, MailOptions
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.operator_components import OperatorComponents
@@ -220,7 +220,8 @@ class OneInputOperatorHarness:
     ) -> None:
         """``trace`` builds the operator's trace from the harness's clock; None records nothing."""
         name, chosen = type(operator).__name__, frozenset(faults)
-        self.operator: StreamOperator = faulty_operator(operator, chosen) if chosen else operator
+        broken = components_with_faults(chosen) if chosen else None
+        self.operator: StreamOperator = operator if broken is None else broken.break_operator(operator, chosen)
         self.clock: ManualClock = ManualClock(NS_PER_MS)
         self.processing_time: ManualProcessingTimeService = ManualProcessingTimeService(self.clock)
         self.mailbox: QueueingMailboxExecutor = QueueingMailboxExecutor()
@@ -241,7 +242,7 @@ class OneInputOperatorHarness:
             random=Random(seed),
             cost_ns=cost_ns,
             trace=None if trace is None else trace(self.clock),
-            components=FaultyOperatorComponents(chosen) if chosen else OperatorComponents(),
+            components=OperatorComponents() if broken is None else broken.of_operator(chosen),
             key_selectors=key_selectors,
             async_calls=async_calls,
         )

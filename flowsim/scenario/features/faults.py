@@ -40,8 +40,9 @@ def compile_faults(
     faults: list[Fault] = []
     for index, model in enumerate(models):
         if model.fault not in FAULT_KINDS:
-            hint = did_you_mean(model.fault, FAULT_KINDS)
-            problems.at(("faults", index, "fault"), f"there is no fault {model.fault!r}{hint}")
+            hint = did_you_mean(model.fault, FAULT_KINDS, is_listed=True)
+            known = ", ".join(FAULT_KINDS)
+            problems.at(("faults", index, "fault"), f"there is no fault {model.fault!r}{hint}; there are: {known}")
         if model.operator is not None and model.operator not in graph_names:
             hint = did_you_mean(model.operator, graph_names)
             problems.at(("faults", index, "operator"), f"there is no node {model.operator!r}{hint}")

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 
@@ -215,7 +216,8 @@ def test_scenario_error_has_position_in_text_and_json(flowsim: Any, write: Any) 
     called = flowsim("run", scenario, "--json")
     assert called.code == 2
     assert called.err == (
-        "error: e.yaml:17:18 faults[0].fault: there is no fault 'drop_elemnt' (did you mean 'drop_element'?)\n"
+        "error: e.yaml:17:18 faults[0].fault: there is no fault 'drop_elemnt' (did you mean 'drop_element'?); there are: "
+        f"{', '.join(FAULT_KINDS)}\n"
     )
     assert (called.document["exit_code"], called.document["error"]["line"]) == (2, 17)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.faults.catalogue import FAULT_KINDS
 from tests.support.jobs.scenarios import HEAD, compiled, refused, sinks
 
 
@@ -130,7 +131,8 @@ def test_outputs_outside_output_folder_are_refused(name: str, tmp_path: Path) ->
         (
             sinks(o="rows") + "faults: [{fault: drop_elemnt, operator: row}]\n",
             [
-                "s.yaml:15:18 faults[0].fault: there is no fault 'drop_elemnt' (did you mean 'drop_element'?)",
+                "s.yaml:15:18 faults[0].fault: there is no fault 'drop_elemnt' (did you mean 'drop_element'?); there are: "
+                + ", ".join(FAULT_KINDS),
                 "s.yaml:15:41 faults[0].operator: there is no node 'row' (did you mean 'rows'?)",
             ],
         ),

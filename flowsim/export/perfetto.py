@@ -11,7 +11,6 @@ from flowsim.export.channel_counters import ChannelCounters, Counter
 from flowsim.export.facts import each_fact
 from flowsim.export.perfetto_writer import PerfettoWriter, Track
 from flowsim.export.slices import opened_slice
-from flowsim.export.task_watermark import TaskWatermark
 from flowsim.facts.kinds import ElementKind, MailAction
 from flowsim.facts.schema import (
     ACTIONS,
@@ -25,6 +24,7 @@ from flowsim.facts.schema import (
     TASK_WATERMARK,
     WINDOW_FIRE,
 )
+from flowsim.history.task_watermark import TaskWatermark
 from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
@@ -189,7 +189,7 @@ class _Trace:
         else:
             name = "idle" if timestamp < 0 else "active"
         self._writer.instant(subtask.event_time, time_ns, name, values)
-        if subtask.watermark.add(fact):
+        if subtask.watermark.add(number, kind, timestamp):
             self._add_lag(subtask, time_ns)
 
     def _add_lag(self, subtask: _Subtask, time_ns: int) -> None:

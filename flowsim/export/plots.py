@@ -13,9 +13,9 @@ import numpy.typing as npt
 from flowsim.errors import BadInput, MissingExtra
 from flowsim.export.channel_counters import ChannelCounters, Counter
 from flowsim.export.facts import each_fact
-from flowsim.export.task_watermark import TaskWatermark
 from flowsim.facts.kinds import ElementKind, WindowResult
 from flowsim.facts.schema import BUFFERS, CREDITS, LATE_DROP, RECEIVED, TASK_WATERMARK, WINDOW_FIRE
+from flowsim.history.task_watermark import TaskWatermark
 from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
@@ -91,7 +91,10 @@ class EventTime:
                 if values["result"] != WindowResult.PURGE and start > NO_TIMESTAMP and end < MAX_WATERMARK:
                     self.windows.append((Mark(time_ns, start, watermark_ms), Mark(time_ns, end, watermark_ms)))
             case _:
-                if self.watermark.add(fact) and self.watermark.time_ms < MAX_WATERMARK:
+                if (
+                    self.watermark.add(values["input"], values["kind"], values["timestamp"])
+                    and self.watermark.time_ms < MAX_WATERMARK
+                ):
                     self.watermarks.append(Mark(time_ns, self.watermark.time_ms, self.watermark.time_ms))
 
     @property

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.why.event_time.windows import Window
+from flowsim.history.windows import Window
 from flowsim.why.no_results import OperatorAt
 from flowsim.why.run_facts import RunFacts
 

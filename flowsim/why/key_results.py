@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.timers import Fate, TimerLife, lives_of
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause, WhyAnswer
@@ -18,7 +19,6 @@ from flowsim.why.no_results import OperatorAt, results_missing
 from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
-from flowsim.why.timers.lives import Fate, TimerLife, lives_of
 from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.waits_for_input import arrival_cause
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from flowsim.errors import BadInput
+from flowsim.history.windows import windows_of
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import window_plan
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.in_time import in_time_chains, is_behind, never_late
 from flowsim.why.event_time.late_chain import is_interval_join, late_chains
-from flowsim.why.event_time.windows import windows_of
 from flowsim.why.records import Records
 from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import Mask, Row, Rows, RunFacts, place_of

@@ -7,6 +7,7 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import LifeEvent
+from flowsim.history.windows import Pane, panes_of, pending, window_operators
 from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text
 from flowsim.recording.manifest import RunStatus
@@ -15,7 +16,6 @@ from flowsim.trace.time import event_time
 from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
-from flowsim.why.event_time.panes import Pane, panes_of, pending, window_operators
 from flowsim.why.key_calls import why_calls
 from flowsim.why.key_results import never_arrived, upstream_vertices, why_key
 from flowsim.why.late import why_arrival

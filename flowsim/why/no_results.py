@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, TimeDomain, TimerAction, WindowResult
+from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, TimerAction
+from flowsim.history.timers import TimerLife, later_end, open_timers
+from flowsim.history.windows import Pane, fires_of, panes_of, pending
 from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import window_plan
@@ -17,7 +19,6 @@ from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
-from flowsim.why.event_time.panes import Pane, panes_of, pending
 from flowsim.why.lost_behind_end import lost_causes, received_records
 from flowsim.why.restarts import attempt_text, early_end_causes, is_restarted
 from flowsim.why.restored_state import besides_text, restored_timers_causes, snapshot_of_another_run
@@ -83,8 +84,7 @@ def _emitted(facts: RunFacts, task: int, operator: Operator, tag: str = "") -> t
     if operator.kind == "window":
         # A firing emits what the window function gives, which is not recorded.
         rows = facts.rows("window_fire", task).equal(operator=operator.operator)
-        rows = rows.where(rows["result"] != WindowResult.PURGE)
-        return None if len(rows) else (0, None)
+        return None if len(fires_of(rows)) else (0, None)
     return None
 
 
@@ -227,45 +227,32 @@ def _timers(facts: RunFacts, task: int, operator: Operator) -> list[Cause]:
     """The earliest timer of a process function that has not fired."""
     if operator.kind in ("window", "interval_join", "async_wait", "watermarks"):
         return []
-    open_: dict[tuple[int, ...], Row] = {}
-    for row in facts.rows_of_state("timers", task).equal(operator=operator.operator):
-        timer = _timer(row)
-        if row["action"] == TimerAction.REGISTER:
-            open_[timer] = row
-        else:
-            open_.pop(timer, None)
-    if not open_:
+    timers = open_timers(facts, task, operator)
+    if not timers:
         return []
-    first = min(open_.values(), key=lambda row: (row["domain"], row["timestamp"], row["seq"]))
-    count = sum(row["domain"] == first["domain"] for row in open_.values())
+    first = min(timers, key=lambda life: life.name[:2])
+    count = sum(life.is_event_time is first.is_event_time for life in timers)
     name = facts.operator_in(task, operator.operator)
-    key = f" of key {facts.names.key(first['key'])}" if first["key"] else ""
-    if first["domain"] == TimeDomain.PROCESSING_TIME:
-        due = f"{first['timestamp']:,} ms{key}, which is {facts.moment(first['timestamp'] * NS_PER_MS)} of the run"
+    key = f" of key {facts.names.key(first.key)}" if first.key else ""
+    place = None if first.registered is None else place_of(first.registered)
+    if not first.is_event_time:
+        due = f"{first.timestamp:,} ms{key}, which is {facts.moment(first.timestamp * NS_PER_MS)} of the run"
         text = f"{name} waits with {count_text(count, 'processing-time timer')}: the first one, {due}, {_firing(facts, first)}."
-        return [Cause(text, ("9.9", "9.10"), place_of(first))]
+        return [Cause(text, ("9.9", "9.10"), place)]
     text = (
-        f"{name} waits with {count_text(count, 'event-time timer')}. The first one, {event_time(first['timestamp'])}{key}, "
+        f"{name} waits with {count_text(count, 'event-time timer')}. The first one, {event_time(first.timestamp)}{key}, "
         "fires when the watermark of the operator reaches it, not when the clock does."
     )
-    return [Cause(text, ("9.4", "9.7"), place_of(first)), *held_causes(facts, task, first["timestamp"])]
+    return [Cause(text, ("9.4", "9.7"), place), *held_causes(facts, task, first.timestamp)]
 
 
-def _timer(row: Row) -> tuple[int, ...]:
-    return row["domain"], row["timestamp"], row["key"], row["service"]
-
-
-def _firing(facts: RunFacts, timer: Row) -> str:
+def _firing(facts: RunFacts, timer: TimerLife) -> str:
     """What the recording shows after the moment of a processing-time timer, for the end of a sentence."""
-    task = timer["task"]
-    later = facts.whole.rows("timers", task).equal(operator=timer["operator"])
-    now = facts.rows("timers", task).last()
-    later = later if now is None else later.after(now["seq"])
-    step = next((row for row in later if _timer(row) == _timer(timer) and row["action"] != TimerAction.REGISTER), None)
+    step = later_end(facts, timer)
     if step is not None:
         verb = "fires" if step["action"] == TimerAction.FIRE else "is deleted"
         return f"{verb} at {facts.moment(step['time_ns'])}"
-    life = facts.whole.rows("lifecycle", task).equal(operator=-1)
+    life = facts.whole.rows("lifecycle", timer.task).equal(operator=-1)
     end = life.where(np.isin(life["event"], _ENDS)).first()
     if end is not None:
         return f"does not fire before the task ends, at {facts.moment(end['time_ns'])}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.history.timers import lives_of, timer_operators
 from flowsim.why.about import About
 from flowsim.why.aligned import exchanges, why_aligned
 from flowsim.why.answer import WhyAnswer
@@ -19,7 +20,6 @@ from flowsim.why.run_facts import RunFacts
 from flowsim.why.state_question import asked_states, why_state
 from flowsim.why.timers.deleted import why_deleted
 from flowsim.why.timers.ignored import why_ignored
-from flowsim.why.timers.lives import lives_of, timer_operators
 from flowsim.why.timers.question import why_timer
 from flowsim.why.waiting import task_named, why_waiting
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flowsim.facts.kinds import StoredAction, StoredKind, TimeDomain, TimerAction
+from flowsim.facts.kinds import StoredAction, StoredKind
+from flowsim.history.timers import lives_of
 from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text
@@ -40,17 +41,9 @@ def restored_timers_causes(facts: RunFacts, task: int, operator: Operator) -> li
 
 def _ended_timers(facts: RunFacts, task: int, operator: Operator) -> int:
     """How many event-time timers fired or were deleted that no attempt of this run registered."""
-    open_: set[tuple[int, ...]] = set()
-    ended = 0
-    for row in facts.rows_of_state("timers", task).equal(operator=operator.operator, domain=TimeDomain.EVENT_TIME):
-        timer = tuple(row[name] for name in ("timestamp", "key", "window_start", "window_end", "service"))
-        if row["action"] == TimerAction.REGISTER:
-            open_.add(timer)
-        elif timer in open_:
-            open_.remove(timer)
-        else:
-            ended += 1
-    return ended
+    contained = set(facts.rows_of_state("timers", task)["seq"].tolist())
+    lives = [life for life in lives_of(facts, task, operator) if life.is_event_time and life.registered is None]
+    return sum(life.end is not None and life.end["seq"] in contained for life in lives)
 
 
 def snapshot_text(row: Row) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import StoredKind
+from flowsim.history.timers import timer_operators
 from flowsim.quantities import count_text
 from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
@@ -14,7 +15,6 @@ from flowsim.why.key_results import key_records
 from flowsim.why.key_state import change_cause, is_empty, state_cause, state_changes
 from flowsim.why.restored_entries import restored_causes
 from flowsim.why.run_facts import Row, RunFacts
-from flowsim.why.timers.lives import timer_operators
 
 _MOST_LISTED: Final = 8
 

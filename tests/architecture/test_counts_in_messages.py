@@ -23,7 +23,7 @@ NEVER_ONE: Final = {
     ("trace/names.py", "len(found)"): "several tasks match",
     ("validation/verdict.py", "n"): "shown from 2 on",
     ("why/event_time/held_watermark.py", "len(states)"): "1 is 'its only channel'",
-    ("why/event_time/panes.py", "of_each"): "many windows",
+    ("history/windows.py", "of_each"): "many windows",
     ("why/event_time/splits.py", "len(counted)"): "1 is 'the only split'",
     ("why/event_time/splits.py", "len(left)"): "several splits are idle",
     ("why/event_time/late_chain.py", "count"): "1 is 'its window'",
@@ -34,7 +34,7 @@ NEVER_ONE: Final = {
     ("scenario/expectations.py", "name"): "the kind of checkpoints",
 }
 """Expressions before a plural in what commands print, and why they are not 1, or no number."""
-PRINTING: Final = ("cli", "export", "report", "scenario", "testing", "trace", "validation", "why")
+PRINTING: Final = ("cli", "export", "history", "report", "scenario", "testing", "trace", "validation", "why")
 
 
 def counts_before_plurals(source: str) -> Iterator[str]:

@@ -13,8 +13,8 @@ import pytest
 
 import flowsim
 from flowsim.errors import BadInput
+from flowsim.history.windows import panes_of, window_operators
 from flowsim.why.answer import WhyAnswer
-from flowsim.why.event_time.panes import panes_of, window_operators
 from flowsim.why.questions import Asked, answer
 from flowsim.why.run_facts import RunFacts
 from tests.support.truth.event_time_jobs import SHAPES, write_scenario

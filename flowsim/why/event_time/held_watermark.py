@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.history.task_watermark import task_watermark, task_watermarks
+from flowsim.history.valve import ChannelState, channel_states
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
-from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.channel_states import ChannelState, channel_states
+from flowsim.why.event_time.channel_texts import channel_text
 from flowsim.why.event_time.generators import generator_of
 from flowsim.why.event_time.held_generator import generator_causes, source_watermark_causes
 from flowsim.why.event_time.seen_records import strategy_of
 from flowsim.why.event_time.splits import watermark_text
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
-from flowsim.why.timers.watermarks import operator_watermarks
 from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.task_state import Doing, state_of
@@ -28,7 +28,7 @@ def held_causes(facts: RunFacts, task: int, needed: int) -> list[Cause]:
     seen = set()
     while task not in seen and facts.graph.tasks[task].inputs:
         seen.add(task)
-        watermark = watermark_of(facts, task)
+        watermark = task_watermark(facts, task).time_ms
         states = channel_states(facts, task)
         if watermark >= needed or not states:
             return causes
@@ -52,38 +52,19 @@ def held_causes(facts: RunFacts, task: int, needed: int) -> list[Cause]:
             return [*causes, *generator_causes(facts, sender, operator, needed), *ended]
         if not facts.graph.tasks[sender].inputs:
             return [*causes, *source_watermark_causes(facts, channel), *ended]
-        if watermark_of(facts, sender) >= needed:
+        if task_watermark(facts, sender).time_ms >= needed:
             return [*causes, *_not_forwarded(facts, holder, needed)]
         task = sender
     return causes
 
 
-def watermark_of(facts: RunFacts, task: int) -> int:
-    """The watermark of the first operator of a task with inputs."""
-    last = next(reversed(operator_watermarks(facts, task)), None)
-    return NO_TIMESTAMP if last is None else last[1]
-
-
-def _input_states(facts: RunFacts, task: int) -> dict[int, tuple[int, bool]]:
-    """Of each input of a task its watermark, and whether it is idle."""
-    found = {channel.input: (NO_TIMESTAMP, False) for channel in facts.received_by(task)}
-    for row in facts.rows("task_watermark", task):
-        watermark, _ = found.get(row["input"], (NO_TIMESTAMP, False))
-        if row["kind"] == ElementKind.WATERMARK:
-            found[row["input"]] = max(watermark, row["timestamp"]), False
-        else:
-            found[row["input"]] = watermark, row["timestamp"] == -1
-    return found
-
-
 def _holder(facts: RunFacts, task: int, states: list[ChannelState]) -> ChannelState:
     """The channel that holds back the watermark: the lowest that counts of the lowest input; if all are idle, the highest."""
-    inputs = _input_states(facts, task)
-    active = [number for number, (_, is_idle) in inputs.items() if not is_idle]
-    if active:
-        chosen = min(active, key=lambda number: (inputs[number][0], number))
+    merged = task_watermark(facts, task)
+    if merged.active:
+        chosen = min(merged.active, key=lambda number: (merged.inputs[number], number))
     else:
-        chosen = max(inputs, key=lambda number: (inputs[number][0], -number))
+        chosen = max(range(len(merged.inputs)), key=lambda number: (merged.inputs[number], -number))
     own = [state for state in states if state.channel.input == chosen]
     waited_for = [state for state in own if state.is_aligned and not state.is_idle]
     if waited_for:
@@ -98,7 +79,7 @@ def _holder_cause(
     row = facts.rows("task_watermark", task).equal(kind=ElementKind.WATERMARK).last()
     last = holder.watermark_row or row or facts.rows("received", task).last()
     place = None if last is None else place_of(last)
-    lines = tuple(state.text(facts) for state in states)
+    lines = tuple(channel_text(facts, state) for state in states)
     text, name = f"{facts.task(task)} has {watermark_text(watermark)}", f"hannel{facts.from_(holder.channel)[7:]}"
     rules = ("8.9", "8.16") if len({state.channel.input for state in states}) > 1 else ("8.9",)
     if all(state.is_idle for state in states):
@@ -221,7 +202,7 @@ def _in_a_queue(facts: RunFacts, channel: Channel, needed: int) -> list[Cause]:
 def _not_forwarded(facts: RunFacts, holder: ChannelState, needed: int) -> list[Cause]:
     """The sender has the watermark, and its operators have not forwarded it."""
     channel, sender = holder.channel, holder.channel.source_task
-    row, watermark = next(pair for pair in operator_watermarks(facts, sender) if pair[1] >= needed)
+    row, watermark = next(pair for pair in task_watermarks(facts, sender) if pair[1] >= needed)
     text = f"{facts.task(sender)} has watermark {event_time(watermark)} since {facts.moment(row['time_ns'])}"
     sent = facts.rows("sent", sender).equal(channel=channel.channel)
     status = sent.equal(kind=ElementKind.STATUS).last()

@@ -8,19 +8,18 @@ import numpy as np
 
 from flowsim.facts.schema import LATE_DROP, WINDOW_INTAKE
 from flowsim.history.rows import alike
+from flowsim.history.windows import cleanups_of, newest_windows
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import WindowPlan, window_plan
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.event_time.late_chain import (
     by_attempt,
-    cleanups_of,
     described,
     is_interval_join,
     kinds_of_records,
     lateness_rule,
 )
-from flowsim.why.event_time.windows import newest_windows
 from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import Ints, Mask, Rows, RunFacts
 from flowsim.why.sentence import EventTime, Sentence, Window

@@ -10,19 +10,20 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from flowsim.history.rows import alike
+from flowsim.history.task_watermark import watermark_columns
+from flowsim.history.valve import channel_history
+from flowsim.history.windows import cleanups_of, newest_windows
 from flowsim.laws.job_graph import Operator
-from flowsim.laws.windows.plan import WindowPlan, last_of, number_of, window_plan
+from flowsim.laws.windows.plan import number_of, window_plan
 from flowsim.quantities import count_text
 from flowsim.trace.time import span_text
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.alike_causes import AlikeCauses, Chains
-from flowsim.why.event_time.channel_states import channel_history
+from flowsim.why.event_time.channel_texts import kinds_of_states, states_text
 from flowsim.why.event_time.overtaken import Behind, add_overtaking_causes
-from flowsim.why.event_time.windows import newest_windows
 from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts
 from flowsim.why.sentence import EventTime, KeyValue, Part, RecordValue, Sentence, Window
-from flowsim.why.timers.watermarks import watermark_columns
 
 _MOST_WINDOWS_LISTED = 6
 
@@ -142,25 +143,18 @@ def _add_rule(chains: Chains, numbers: Ints, operator: Operator | None, drops: R
     return limits
 
 
-def cleanups_of(plan: WindowPlan, starts: Ints, ends: Ints) -> Ints:
-    """When each window is cleaned up."""
-    windows = list(zip(starts.tolist(), ends.tolist(), strict=True))
-    of_window = {window: plan.cleanup_of(last_of(*window)) for window in dict.fromkeys(windows)}
-    return np.array([of_window[window] for window in windows], dtype=np.int64)
-
-
 def _add_watermarks(chains: Chains, numbers: Ints, facts: RunFacts, name: str, drops: Rows) -> None:
     """Since when the task has its watermark, and how its channels made it."""
     task = drops.row(0)["task"]
     states = channel_history(facts, task).states(drops["seq"])
-    rows, marks = facts.shared("marks", task, lambda: watermark_columns(facts, task))
+    rows, marks = watermark_columns(facts, task)
     at = _reached(rows, marks, drops)
     reached = rows.in_order(np.maximum(at, 0)) if len(rows) else drops
     idle = sum(
         (one.is_idle for one in channel_history(facts, task).states(reached["seq"])), np.zeros(len(drops), np.int64)
     )
-    for which in alike(at >= 0, idle * (at >= 0), *(kind for one in states for kind in one.kinds)):
-        lines, watermark = tuple(one.text(facts, which) for one in states), EventTime(drops["watermark"][which])
+    for which in alike(at >= 0, idle * (at >= 0), *(kind for one in states for kind in kinds_of_states(one))):
+        lines, watermark = tuple(states_text(facts, one, which) for one in states), EventTime(drops["watermark"][which])
         if at[which[0]] < 0:
             text = Sentence(f"The watermark of {name} is ", watermark, ".")
             chains.add(numbers[which], AlikeCauses(text, ("8.15",), drops.in_order(which), lines))

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from flowsim.facts.kinds import LifeEvent, TimeDomain, TimerAction
+from flowsim.facts.kinds import LifeEvent, TimeDomain
+from flowsim.history.task_watermark import task_watermarks
+from flowsim.history.timers import open_timers
+from flowsim.history.windows import Pane
 from flowsim.laws.windows.plan import number_of, trigger_parts
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.sentence import window_text
@@ -13,10 +16,8 @@ from flowsim.trace.time import event_time, span_text
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
-from flowsim.why.event_time.panes import Pane
 from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.timers.watermarks import operator_watermarks
 
 _WATERMARK: Final = ("event_time", "continuous_event_time", "end_of_stream")
 _CLOCK: Final = ("processing_time", "continuous_processing_time")
@@ -84,14 +85,9 @@ def _by_time_out(facts: RunFacts, pane: Pane, of: Mapping[str, object]) -> Cause
 
 def _next_timer(facts: RunFacts, pane: Pane, domain: TimeDomain) -> int | None:
     """The time of the earliest timer of a window that waits at the moment; None if none waits or they are not recorded."""
-    open_: set[int] = set()
-    if facts.is_full:
-        rows = facts.rows_of_state("timers", pane.task).equal(
-            operator=pane.operator.operator, domain=domain, key=pane.key
-        )
-        for row in rows.equal(window_start=pane.window[0], window_end=pane.window[1]):
-            (open_.add if row["action"] == TimerAction.REGISTER else open_.discard)(row["timestamp"])
-    return min(open_, default=None)
+    timers = open_timers(facts, pane.task, pane.operator, frozenset({pane.key})) if facts.is_full else []
+    of_window = [life for life in timers if life.name[0] == domain and life.window == pane.window]
+    return min((life.timestamp for life in of_window), default=None)
 
 
 def _by_watermark(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object], name: str) -> list[Cause]:
@@ -118,7 +114,7 @@ def _by_watermark(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, objec
 def _not_run(facts: RunFacts, pane: Pane, last: int) -> list[Cause]:
     """The watermark has come, and the window has not fired: its timers still fire."""
     early = early_end_causes(facts, pane.task)
-    reached = next((row for row, watermark in operator_watermarks(facts, pane.task) if watermark >= last), None)
+    reached = next((row for row, watermark in task_watermarks(facts, pane.task) if watermark >= last), None)
     if early or reached is None:
         return early
     fired = _next_firing(facts, pane, reached)

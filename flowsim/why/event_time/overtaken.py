@@ -8,11 +8,12 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.history.rows import alike, last_with
+from flowsim.history.valve import ChannelState, channel_history, channel_states
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.channel_states import ChannelState, channel_history, channel_states
+from flowsim.why.event_time.channel_texts import channel_text, status_text
 from flowsim.why.event_time.generators import (
     add_watermark_causes,
     delay_of,
@@ -194,9 +195,9 @@ def _not_waited_for(facts: RunFacts, task: int, arrival: Row) -> list[Cause]:
     states = channel_states(facts, task, arrival["seq"])
     state = next(one for one in states if one.channel.channel == arrival["channel"])
     sender = state.channel.source_task
-    others = tuple(one.text(facts) for one in states if one is not state)
+    others = tuple(channel_text(facts, one) for one in states if one is not state)
     if state.status_row is None:
-        text = Sentence(f"The record came over {facts.from_(state.channel)} (", state.status(facts), ").")
+        text = Sentence(f"The record came over {facts.from_(state.channel)} (", status_text(facts, state), ").")
         return [Cause(text, ("8.9",), place_of(arrival), others, state.channel.channel)]
     idle = _idle_row(facts, state, arrival)
     own = Sentence("which has no watermark")

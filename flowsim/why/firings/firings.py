@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flowsim.facts.kinds import WindowResult
+from flowsim.history.timers import Fate, TimerLife, lives_of, timer_operators
+from flowsim.history.windows import Window, fires_of
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import last_of
 from flowsim.why.about import About, keys_of
-from flowsim.why.event_time.windows import Window
-from flowsim.why.run_facts import Row, Rows, RunFacts
-from flowsim.why.timers.lives import Fate, TimerLife, lives_of, timer_operators
+from flowsim.why.run_facts import Row, RunFacts
 
 
 @dataclass(slots=True)
@@ -65,11 +64,6 @@ def window_firings(facts: RunFacts, about: About, tasks: frozenset[int] | None) 
                     one = found.setdefault(name, WindowFirings(task, operator, row["key"], window))
                     one.fires.append((attempt, row))
     return list(found.values())
-
-
-def fires_of(rows: Rows) -> Rows:
-    """The rows of ``window_fire`` that are firings; a purge without firing is none."""
-    return rows.where(rows["result"] != WindowResult.PURGE)
 
 
 def timer_firings(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[TimerFirings]:

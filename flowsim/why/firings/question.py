@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flowsim.history.timers import TimerLife
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import window_text
@@ -16,9 +17,8 @@ from flowsim.why.firings.firings import TimerFirings, WindowFirings, timer_firin
 from flowsim.why.firings.window_causes import firing_causes
 from flowsim.why.no_output import why_no_output
 from flowsim.why.run_facts import RunFacts, place_of
-from flowsim.why.timers.calls import sentence
+from flowsim.why.timers.calls import life_text, sentence
 from flowsim.why.timers.causes import fired_causes, registered_cause
-from flowsim.why.timers.lives import TimerLife
 from flowsim.why.timers.question import why_timer
 
 _MOST_LISTED = 4
@@ -58,7 +58,7 @@ def _times(moments: Sequence[str]) -> str:
 def _timer(facts: RunFacts, one: TimerFirings) -> WhyAnswer:
     first = one.lives[0]
     ends = [life.end for life in one.lives if life.end is not None]
-    text = f"{sentence(first.text(facts))} fired {_times([facts.moment(end['time_ns']) for end in ends]).rstrip(',')}."
+    text = f"{sentence(life_text(facts, first))} fired {_times([facts.moment(end['time_ns']) for end in ends]).rstrip(',')}."
     causes: list[Cause] = []
     for number, life in enumerate(one.lives):
         before = one.lives[number - 1] if number else None

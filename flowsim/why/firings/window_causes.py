@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import FireCause, WindowResult
+from flowsim.history.windows import fires_of, windows_of
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.windows.plan import last_of, number_of, trigger_parts, window_plan
 from flowsim.quantities import count_text
@@ -12,8 +13,7 @@ from flowsim.trace.sentence import record_text, window_text
 from flowsim.trace.time import event_time, span_text
 from flowsim.units import MAX_WATERMARK
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.windows import windows_of
-from flowsim.why.firings.firings import WindowFirings, fires_of
+from flowsim.why.firings.firings import WindowFirings
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.timers.calls import sentence
 

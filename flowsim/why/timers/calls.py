@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, TimeDomain, TimerAction
+from flowsim.history.timers import TimerLife, TimerName, timer_name
 from flowsim.trace.sentence import record_text, window_text
 from flowsim.trace.time import event_time
 from flowsim.why.run_facts import Row, RunFacts
@@ -35,7 +36,7 @@ def call_of(facts: RunFacts, row: Row, table: str) -> Call | None:
     element = received.last()
     fired = facts.rows("timers", row["task"]).before(row["seq"]).equal(action=TimerAction.FIRE).last()
     if fired is not None and (element is None or element["seq"] < fired["seq"]):
-        return Call(f"the callback of {callback_text(facts, fired)}", fired, is_timer=True)
+        return Call(f"the callback of {timer_text(facts, timer_name(fired))}", fired, is_timer=True)
     if element is None or element["kind"] != ElementKind.RECORD:
         return None
     value = facts.names.value(element["fingerprint"])
@@ -48,13 +49,18 @@ def is_same_call(facts: RunFacts, row: Row, other: Row, table: str) -> bool:
     return one is not None and two is not None and one.row["seq"] == two.row["seq"]
 
 
-def callback_text(facts: RunFacts, fired: Row) -> str:
-    """Names a timer by a row of ``timers``, without its operator."""
-    domain = "event-time" if fired["domain"] == TimeDomain.EVENT_TIME else "processing-time"
-    start, end = fired["window_start"], fired["window_end"]
+def timer_text(facts: RunFacts, name: TimerName) -> str:
+    """A timer with its time, window and key, without its operator."""
+    domain, timestamp, key, start, end, _ = name
+    of_time = "event-time" if domain == TimeDomain.EVENT_TIME else "processing-time"
     of_window = f" of {window_text(start, end)}" if start < end else ""
-    of_key = f" of key {facts.names.key(fired['key'])}" if fired["key"] else ""
-    return f"{domain} timer {event_time(fired['timestamp'])}{of_window}{of_key}"
+    of_key = f" of key {facts.names.key(key)}" if key else ""
+    return f"{of_time} timer {event_time(timestamp)}{of_window}{of_key}"
+
+
+def life_text(facts: RunFacts, life: TimerLife) -> str:
+    """A timer with its time, window, key and operator."""
+    return f"{timer_text(facts, life.name)} at {facts.operator_in(life.task, life.operator.operator)}"
 
 
 def sentence(text: str) -> str:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import TimeDomain, TimerAction
+from flowsim.history.task_watermark import task_watermarks
+from flowsim.history.timers import Fate, TimerLife, operator_end
+from flowsim.history.valve import channel_states
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.time import event_time
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.channel_states import channel_states
+from flowsim.why.event_time.channel_texts import channel_text
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.timers.calls import call_of, is_same_call, sentence
-from flowsim.why.timers.lives import Fate, TimerLife, operator_end
-from flowsim.why.timers.watermarks import operator_watermarks
+from flowsim.why.timers.calls import call_of, is_same_call, life_text, sentence
 
 
 def fate_cause(facts: RunFacts, life: TimerLife) -> Cause:
     """What became of a timer, in one sentence."""
-    name, row = sentence(life.text(facts)), life.last_row
+    name, row = sentence(life_text(facts, life)), life.last_row
     place = None if row is None else place_of(row)
     match life.fate(facts):
         case Fate.FIRED:
@@ -122,7 +123,7 @@ def _reached(facts: RunFacts, life: TimerLife, end: Row) -> list[Cause]:
     """The watermark with which an event-time timer fired, and what made it."""
     own = facts.in_attempt_of(end, "timers")
     name = facts.task(life.task)
-    marks = [pair for pair in operator_watermarks(own, life.task) if pair[0]["seq"] < end["seq"]]
+    marks = [pair for pair in task_watermarks(own, life.task) if pair[0]["seq"] < end["seq"]]
     text = f"It fires when the watermark of its operator reaches {event_time(life.timestamp)}"
     registered = life.registered
     if registered is not None and registered["watermark"] < end["watermark"]:
@@ -135,7 +136,7 @@ def _reached(facts: RunFacts, life: TimerLife, end: Row) -> list[Cause]:
     states = channel_states(own, life.task, row["seq"])
     text += f": {name} got watermark {event_time(watermark)} at {facts.moment(row['time_ns'])}."
     rules = ("9.4", "8.9", "8.16") if len({state.channel.input for state in states}) > 1 else ("9.4", "8.9")
-    causes = [Cause(text, rules, place_of(row), tuple(state.text(facts) for state in states))]
+    causes = [Cause(text, rules, place_of(row), tuple(channel_text(facts, state) for state in states))]
     fired = own.rows("timers", life.task).after(row["seq"]).before(end["seq"])
     before = len(fired.equal(operator=life.operator.operator, action=TimerAction.FIRE, domain=TimeDomain.EVENT_TIME))
     later_ns = end["time_ns"] - row["time_ns"]
@@ -198,7 +199,7 @@ def _never_reached(facts: RunFacts, life: TimerLife, end: Row) -> list[Cause]:
         return []
     own = facts.in_attempt_of(end, "timers")
     name = facts.task(life.task)
-    marks = [pair for pair in operator_watermarks(own, life.task) if pair[0]["seq"] > end["seq"]]
+    marks = [pair for pair in task_watermarks(own, life.task) if pair[0]["seq"] > end["seq"]]
     reached = next((pair for pair in marks if pair[1] >= life.timestamp), None)
     text = f"An event-time timer fires when the watermark reaches its time, {event_time(life.timestamp)}, not when a record does"
     if reached is None:
@@ -223,7 +224,7 @@ def _waiting_causes(facts: RunFacts, life: TimerLife) -> list[Cause]:
     held = held_causes(facts, life.task, life.timestamp)
     if held or row is None:
         return [*causes, *held]
-    last = next(reversed(operator_watermarks(facts, life.task)), None)
+    last = next(reversed(task_watermarks(facts, life.task)), None)
     if last is None or last[1] < life.timestamp:
         return causes
     mark, watermark = last

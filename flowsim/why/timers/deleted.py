@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import TimeDomain, TimerAction, WindowResult
+from flowsim.history.timers import Fate, TimerLife, lives_of
+from flowsim.history.windows import Pane, panes_of
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import window_plan
 from flowsim.quantities import count_text
@@ -15,12 +17,10 @@ from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import pane_text
-from flowsim.why.event_time.panes import Pane, panes_of
 from flowsim.why.firings.firings import window_tasks
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.timers.calls import call_of, sentence
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
-from flowsim.why.timers.lives import Fate, TimerLife, lives_of
 from flowsim.why.timers.question import asked_lives, why_timer
 from flowsim.why.timers.window_timers import deleted_cause
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.history.timers import Fate, TimerLife, lives_of, timer_operators
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
 from flowsim.why.about import About, about_of, keys_of
@@ -14,7 +15,6 @@ from flowsim.why.key_results import key_records
 from flowsim.why.restored_entries import TIMERS, restored_causes
 from flowsim.why.run_facts import RunFacts
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
-from flowsim.why.timers.lives import Fate, TimerLife, lives_of, timer_operators
 
 _FIRST_SHOWN: Final = (Fate.WAITS, Fate.LEFT, Fate.DROPPED, Fate.LOST, Fate.DELETED, Fate.FIRED)
 

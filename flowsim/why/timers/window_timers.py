@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from flowsim.facts.kinds import TimerAction, WindowResult
+from flowsim.history.timers import TimerLife
+from flowsim.history.windows import panes_of
 from flowsim.laws.windows.plan import last_of, trigger_parts, window_plan
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.panes import panes_of
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 from flowsim.why.timers.calls import call_of
-from flowsim.why.timers.lives import TimerLife
 
 
 def in_call_of(facts: RunFacts, row: Row, table: str) -> Rows:

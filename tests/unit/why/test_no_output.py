@@ -9,8 +9,8 @@ import pytest
 import flowsim
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.windows import panes_of, pending, window_operators
 from flowsim.units import NO_TIMESTAMP
-from flowsim.why.event_time.panes import panes_of, pending, window_operators
 from flowsim.why.run_facts import RunFacts
 from tests.unit.why.conftest import Ask, Recorded, text_of
 

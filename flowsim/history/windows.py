@@ -1,4 +1,4 @@
-"""The windows of a window operator by key: the records that they got, and their firings."""
+"""The windows of a window operator: those of its records, as its assigner makes them, and what each key has in them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,55 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ElementKind, WindowResult
+from flowsim.history.recorded_facts import RecordedFacts
+from flowsim.history.rows import Ints, Row, Rows
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.merging import MergingWindows
-from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
+from flowsim.laws.windows.plan import GLOBAL, WindowPlan, last_of, window_plan
 from flowsim.quantities import count_text
 from flowsim.units import NS_PER_MS
-from flowsim.why.event_time.windows import MOST_WINDOWS, Window, windows_of
-from flowsim.why.run_facts import Row, RunFacts
+from flowsim.values.java_long import wrapped
 
+Window = tuple[int, int]
+"""Start and end in ms."""
+
+MOST_WINDOWS: Final = 1000
+"""So many windows of one record are computed."""
 _MOST_ASSIGNED: Final = 5_000_000
+
+
+def windows_of(plan: WindowPlan, intake: Row) -> list[Window]:
+    """The newest windows of a record, the newest first; of a session the window before it merges (rules 10.1 to 10.6)."""
+    columns = (np.array([intake.get(name, 0)], dtype=np.int64) for name in ("timestamp", "time_ns", "gap"))
+    count, start, end = (int(column[0]) for column in newest_windows(plan, *columns))
+    return [(start - number * plan.slide_ms, wrapped(end - number * plan.slide_ms)) for number in range(count)]
+
+
+def newest_windows(plan: WindowPlan, timestamp: Ints, time_ns: Ints, gap: Ints) -> tuple[Ints, Ints, Ints]:
+    """Per record the number of its windows, and the start and end of the newest; each older one starts a slide earlier."""
+    starts, second = (column.astype(np.int64) for column in plan.assign(timestamp, time_ns, gap))
+    one: Ints = np.ones(len(timestamp), dtype=np.int64)
+    if plan.shape == "global":
+        return one, one * GLOBAL[0], one * GLOBAL[1]
+    if plan.merging:
+        return one, starts, second
+    return np.minimum(second, MOST_WINDOWS), starts, starts + plan.size_ms
+
+
+def cleanups_of(plan: WindowPlan, starts: Ints, ends: Ints) -> Ints:
+    """When each window is cleaned up."""
+    windows = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    of_window = {window: plan.cleanup_of(last_of(*window)) for window in dict.fromkeys(windows)}
+    return np.array([of_window[window] for window in windows], dtype=np.int64)
+
+
+def fires_of(rows: Rows) -> Rows:
+    """The rows of ``window_fire`` that are firings; a purge without firing is none."""
+    return rows.where(rows["result"] != WindowResult.PURGE)
 
 
 @dataclass(slots=True)
@@ -49,7 +87,7 @@ class Pane:
 
 
 def window_operators(
-    facts: RunFacts, tasks: frozenset[int] | None = None
+    facts: RecordedFacts, tasks: frozenset[int] | None = None
 ) -> Iterator[tuple[int, Operator, WindowPlan]]:
     """The window operators of each task whose windows can be computed."""
     for task in facts.graph.tasks:
@@ -59,7 +97,7 @@ def window_operators(
                 yield task, operator, plan
 
 
-def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -> list[Pane]:
+def panes_of(facts: RecordedFacts, task: int, operator: Operator, plan: WindowPlan) -> list[Pane]:
     """All windows of one operator of a task that got records, in the order of their first record.
 
     Raises BadInput if there are too many.
@@ -115,7 +153,7 @@ def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -
 class _Watermarks:
     """The watermarks of the earlier attempts that the state of a task contains; after a restore they begin anew."""
 
-    def __init__(self, facts: RunFacts, task: int) -> None:
+    def __init__(self, facts: RecordedFacts, task: int) -> None:
         self._rows = facts.restored_rows("task_watermark", task, facts.attempt_of(task)).equal(
             kind=ElementKind.WATERMARK
         )

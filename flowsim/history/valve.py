@@ -1,4 +1,4 @@
-"""Watermark and status of the channels of a task, from what the task received (rules 8.9 to 8.14)."""
+"""Watermark and status of the channels of a task, as its valves keep them (rules 8.9 to 8.14)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.recorded_facts import RecordedFacts
+from flowsim.history.rows import Ints, Row, Rows
 from flowsim.laws.event_time.valve_model import ValveModel
 from flowsim.laws.job_graph import Channel
 from flowsim.units import NO_TIMESTAMP
-from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts
-from flowsim.why.sentence import EventTime, Number, Sentence
 
 _AT_FIRST: Final = (NO_TIMESTAMP, False, True, -1, -1, -1)
 """Watermark, idle, aligned, and the rows of the last watermark, status and end of data; -1: none."""
@@ -34,49 +34,13 @@ class ChannelState:
     status_row: Row | None = None
     end_of_data: Row | None = None
 
-    def text(self, facts: RunFacts) -> Sentence:
-        """Its number, sender, watermark and status."""
-        return Sentence(f"{facts.from_(self.channel)}: ", self.status(facts))
 
-    def status(self, facts: RunFacts) -> Sentence:
-        """Its watermark and status."""
-        return _status_text(
-            facts,
-            None if self.watermark == NO_TIMESTAMP else self.watermark,
-            self.status_row if self.is_idle else None,
-            is_behind=not self.is_aligned,
-            end_of_data=self.end_of_data,
-            drained=self.end_of_data is not None and bool(self.end_of_data["timestamp"]),
-        )
-
-
-def _status_text(
-    facts: RunFacts,
-    watermark: Number | None,
-    idle: Row | Rows | None,
-    *,
-    is_behind: bool,
-    end_of_data: Row | Rows | None,
-    drained: bool,
-) -> Sentence:
-    """The watermark and status of one channel, or of one channel at several moments."""
-    parts = Sentence("no watermark") if watermark is None else Sentence("watermark ", EventTime(watermark))
-    if idle is not None:
-        parts = Sentence(parts, ", idle since ", facts.since_start(idle))
-    elif is_behind:
-        parts = Sentence(parts, ", not waited for until it has caught up")
-    if end_of_data is not None:
-        how = "with" if drained else "without"
-        parts = Sentence(parts, f", EndOfData {how} drain at ", facts.since_start(end_of_data))
-    return parts
-
-
-def channel_states(facts: RunFacts, task: int, before_seq: int | None = None) -> list[ChannelState]:
+def channel_states(facts: RecordedFacts, task: int, before_seq: int | None = None) -> list[ChannelState]:
     """The state of every channel that a task receives, by input: at the moment of ``facts``, or before a fact."""
     return channel_history(facts, task).before(before_seq)
 
 
-def channel_history(facts: RunFacts, task: int) -> ChannelHistory:
+def channel_history(facts: RecordedFacts, task: int) -> ChannelHistory:
     """The states of the channels that a task receives."""
     return facts.shared("channel states", task, lambda: ChannelHistory(facts, task))
 
@@ -86,33 +50,20 @@ class StatesOfChannel:
 
     def __init__(self, channel: Channel, states: Ints, rows: Rows) -> None:
         self.channel = channel
-        self.watermark, idle, aligned, self._mark, self._status, self._end = states.T
-        self.is_idle, self._is_aligned = idle.astype(np.bool_), aligned.astype(np.bool_)
+        self.watermark, idle, aligned, _, self._status, self._end = states.T
+        self.is_idle, self.is_aligned = idle.astype(np.bool_), aligned.astype(np.bool_)
+        self.has_status, self.has_ended = self._status >= 0, self._end >= 0
         self._rows = rows
-        self._drained = np.zeros(len(states), dtype=np.bool_)
-        ended = self._end >= 0
-        self._drained[ended] = rows["timestamp"][self._end[ended]] != 0
+        self.is_drained = np.zeros(len(states), dtype=np.bool_)
+        self.is_drained[self.has_ended] = rows["timestamp"][self._end[self.has_ended]] != 0
 
-    @property
-    def kinds(self) -> list[Ints | Mask]:
-        """Facts with the same values in these columns have texts with the same words."""
-        return [
-            self.watermark == NO_TIMESTAMP, self.is_idle & (self._status >= 0), self._is_aligned, self._end >= 0,
-            self._drained,
-        ]  # fmt: skip
+    def status_rows(self, which: Ints) -> Rows:
+        """The last statuses before some of the facts, each of which has one."""
+        return self._rows.in_order(self._status[which])
 
-    def text(self, facts: RunFacts, which: Ints) -> Sentence:
-        """Number, sender, watermark and status before some of the facts, which have the same kinds."""
-        no_watermark, is_idle, is_aligned, ended, drained = (bool(kind[which[0]]) for kind in self.kinds)
-        status = _status_text(
-            facts,
-            None if no_watermark else self.watermark[which],
-            self._rows.in_order(self._status[which]) if is_idle else None,
-            is_behind=not is_aligned,
-            end_of_data=self._rows.in_order(self._end[which]) if ended else None,
-            drained=drained,
-        )
-        return Sentence(f"{facts.from_(self.channel)}: ", status)
+    def end_rows(self, which: Ints) -> Rows:
+        """The ends of data before some of the facts, each of which has one."""
+        return self._rows.in_order(self._end[which])
 
 
 class ChannelHistory:
@@ -121,7 +72,7 @@ class ChannelHistory:
     An element changes the state of its own channel only. The elements are read up to the latest fact that was asked about.
     """
 
-    def __init__(self, facts: RunFacts, task: int) -> None:
+    def __init__(self, facts: RecordedFacts, task: int) -> None:
         received = facts.rows("received", task)
         kinds = [ElementKind.WATERMARK, ElementKind.STATUS, ElementKind.END_OF_DATA]
         self._rows = received.where(np.isin(received["kind"], kinds))

@@ -9,11 +9,10 @@ from enum import Enum
 import numpy as np
 
 from flowsim.facts.kinds import LifeEvent, TimeDomain, TimerAction
+from flowsim.history.recorded_facts import RecordedFacts
+from flowsim.history.rows import Row, Rows
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.trace.sentence import window_text
-from flowsim.trace.time import event_time
-from flowsim.why.run_facts import Row, Rows, RunFacts
 
 TimerName = tuple[int, ...]
 """Time domain, timestamp, key, window and service of a timer."""
@@ -68,7 +67,7 @@ class TimerLife:
     def last_row(self) -> Row | None:
         return self.end or self.registered
 
-    def fate(self, facts: RunFacts) -> Fate:
+    def fate(self, facts: RecordedFacts) -> Fate:
         """What became of it by the moment of the facts."""
         if self.end is not None:
             return Fate.FIRED if self.end["action"] == TimerAction.FIRE else Fate.DELETED
@@ -83,25 +82,14 @@ class TimerLife:
         is_over = last is not None and last["event"] == LifeEvent.FINISHED
         return Fate.LEFT if is_over else Fate.WAITS
 
-    def text(self, facts: RunFacts) -> str:
-        """Names it with its time, window, key and operator."""
-        of_window = "" if self.window is None else f" of {window_text(*self.window)}"
-        of_key = f" of key {facts.names.key(self.key)}" if self.key else ""
-        at = facts.operator_in(self.task, self.operator.operator)
-        return f"{self.domain_text} timer {event_time(self.timestamp)}{of_window}{of_key} at {at}"
 
-    @property
-    def domain_text(self) -> str:
-        return "event-time" if self.is_event_time else "processing-time"
-
-
-def operator_end(facts: RunFacts, life: TimerLife) -> Row | None:
+def operator_end(facts: RecordedFacts, life: TimerLife) -> Row | None:
     """The fact that the operator of a timer finished, or was closed without finishing."""
     rows = facts.rows("lifecycle", life.task).equal(operator=life.operator.operator)
     return rows.equal(event=LifeEvent.FINISH).first() or rows.equal(event=LifeEvent.CLOSE).first()
 
 
-def timer_operators(facts: RunFacts, tasks: frozenset[int] | None = None) -> Iterator[tuple[int, Operator]]:
+def timer_operators(facts: RecordedFacts, tasks: frozenset[int] | None = None) -> Iterator[tuple[int, Operator]]:
     """The operators that have keys, and so may have timers, in each task (rule 9.17)."""
     keyed = {edge.target_vertex for edge in facts.graph.edges.values() if edge.partitioner == "HASH"}
     for task, about in facts.graph.tasks.items():
@@ -109,7 +97,9 @@ def timer_operators(facts: RunFacts, tasks: frozenset[int] | None = None) -> Ite
             yield from ((task, operator) for operator in facts.operators_of(task) if operator.input_operator < 0)
 
 
-def lives_of(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int] | None = None) -> list[TimerLife]:
+def lives_of(
+    facts: RecordedFacts, task: int, operator: Operator, keys: frozenset[int] | None = None
+) -> list[TimerLife]:
     """The timers of an operator of one task in all its attempts up to the moment; ``keys``: only of these keys."""
     lives: list[TimerLife] = []
     for attempt, rows in enumerate(facts.rows_of_attempts("timers", task)):
@@ -117,12 +107,12 @@ def lives_of(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int
         before = facts.restored_rows("timers", task, attempt)
         checkpoint = facts.graph.history.restored(task, attempt)
         for row in _of(before, operator, keys):
-            _step(open_, TimerLife(task, operator, _name(row), attempt, row, checkpoint), row)
+            _step(open_, TimerLife(task, operator, timer_name(row), attempt, row, checkpoint), row)
         for name in _unregistered(_of(_whole_rows(facts, task, attempt), operator, keys)):
             open_.setdefault(name, TimerLife(task, operator, name, attempt, None, checkpoint))
         lives += open_.values()
         for row in _of(rows, operator, keys):
-            life, is_known = TimerLife(task, operator, _name(row), attempt, row), _name(row) in open_
+            life, is_known = TimerLife(task, operator, timer_name(row), attempt, row), timer_name(row) in open_
             if row["action"] != TimerAction.REGISTER and not is_known:
                 life.registered, life.restored, life.end = None, checkpoint, row
                 lives.append(life)
@@ -135,16 +125,32 @@ def lives_of(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int
     return lives
 
 
-def _whole_rows(facts: RunFacts, task: int, attempt: int) -> Rows:
+def open_timers(
+    facts: RecordedFacts, task: int, operator: Operator, keys: frozenset[int] | None = None
+) -> list[TimerLife]:
+    """The timers at the moment that have neither fired nor been deleted; only those that a call of this run registered."""
+    lives = lives_of(facts, task, operator, keys)
+    of_attempt = [life for life in lives if life.attempt == facts.attempt_of(task)]
+    return [life for life in of_attempt if life.end is None and life.registered is not None]
+
+
+def _whole_rows(facts: RecordedFacts, task: int, attempt: int) -> Rows:
     """The rows of an attempt, also those after the moment."""
     return facts.whole.rows_of_attempts("timers", task)[attempt]
+
+
+def later_end(facts: RecordedFacts, life: TimerLife) -> Row | None:
+    """The fact after the moment with which a timer that is open at the moment fires or is deleted in its attempt."""
+    rows = facts.whole.rows("timers", life.task)
+    later = rows.cut(len(facts.rows("timers", life.task)), len(rows))
+    return next((row for row in _of(later, life.operator, frozenset({life.key})) if timer_name(row) == life.name), None)
 
 
 def _unregistered(rows: Iterable[Row]) -> list[TimerName]:
     """The timers of an attempt that fire or are deleted without a registration before: they came from the snapshot."""
     firsts: dict[TimerName, Row] = {}
     for row in rows:
-        firsts.setdefault(_name(row), row)
+        firsts.setdefault(timer_name(row), row)
     return [name for name, row in firsts.items() if row["action"] != TimerAction.REGISTER]
 
 
@@ -155,11 +161,12 @@ def _step(open_: dict[TimerName, TimerLife], life: TimerLife, row: Row) -> None:
         open_.pop(life.name, None)
 
 
-def _of(rows: Rows, operator: Operator, keys: frozenset[int] | None) -> Iterable[Row]:
+def _of(rows: Rows, operator: Operator, keys: frozenset[int] | None) -> Rows:
     mask = rows["operator"] == operator.operator
     return rows.where(mask if keys is None else mask & np.isin(rows["key"], sorted(keys)))
 
 
-def _name(row: Row) -> TimerName:
+def timer_name(row: Row) -> TimerName:
+    """The timer that a row of ``timers`` is about."""
     names = ("domain", "timestamp", "key", "window_start", "window_end", "service")
     return tuple(row[name] for name in names)

@@ -8,10 +8,12 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Channel
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Mask, Slice
 from flowsim.units import NO_TIMESTAMP
 
 
+@reads(sent=("kind",))
 def sent_records(facts: Slice) -> Mask:
     """Which rows of ``sent`` are records."""
     mask: Mask = facts.of("sent").column("kind") == ElementKind.RECORD
@@ -48,6 +50,7 @@ class SentBefore:
         return found
 
 
+@reads(sent=("channel", "kind"))
 def sent_by_channel(facts: Slice) -> list[tuple[int, int]]:
     """Number of records the task sent per channel."""
     rows = facts.of("sent")

@@ -12,21 +12,11 @@ from flowsim.facts.kinds import Level
 from flowsim.facts.schema import KEYS
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.laws.catalogue import LAWS
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task, connected_tasks, job_graph
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.law import (
-    Attempts,
-    Findings,
-    FoundByLaw,
-    KeyPart,
-    Law,
-    Machine,
-    MakeMachine,
-    OfKeys,
-    Outcome,
-    Verdict,
-    reads_of,
-)
+from flowsim.laws.law import Attempts, KeyPart, Law, MakeMachine, OfKeys, Outcome, Verdict, reads_of
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import AttemptFacts, Slice, slices_in_memory
 
 WHOLE: Final = "complete"
@@ -137,7 +127,7 @@ class _Examined:
         is_restored = self._graph.history.restored(self._task, self.attempt) != NO_CHECKPOINT
         if is_restored and laws[0].attempts is Attempts.FRESH:
             return None
-        found = {law.id: self._judgement.found[law.id] for law in laws}
+        found = FoundByLaw({law.id: self._judgement.found[law.id] for law in laws})
         return make(self._graph, self._graph.tasks[self._task], found)
 
     def remember(self, facts: Slice) -> None:
@@ -180,7 +170,7 @@ def _maker(law: Law, errand: Errand) -> MakeMachine:
         return partial(_made_for_suspects, law.second.machine, errand.suspects)
     if errand.part is not None and law.of_keys is not None:
         return _PartOfKeys(law.of_keys, errand.part)
-    return law.machine
+    return law.make
 
 
 def _made_for_suspects(

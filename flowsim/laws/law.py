@@ -1,17 +1,17 @@
-"""A law: its sentence, its rules, and the machine that examines the facts of one task."""
+"""A law: its sentence, its rules, and the machine that examines the facts of one task; and its verdict."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
-from typing import Any, Final, Protocol
+from enum import Enum
+from typing import Any, Final, Protocol, cast
 
 from flowsim.facts.kinds import Level
 from flowsim.facts.table import TASK_ATTEMPT
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.slices import Slice
+from flowsim.laws.machine import Machine, Reads, _united
 
 
 class Verdict(Enum):
@@ -35,90 +35,6 @@ class Outcome:
     evidence: tuple[dict[str, object], ...] = ()
     reason: str = ""
     """Why the law does not apply, or what could not be checked (an incomplete recording)."""
-
-
-EVIDENCE_ROWS: Final = 20
-_KEPT: Final = 10 * EVIDENCE_ROWS
-
-At = tuple[int, ...]
-"""The position of a violation: (task, seq), (channel, position), ...; evidence has the lowest ones."""
-
-
-class Findings:
-    """Counts examined rows and violations of one law, and stores the first violations as evidence.
-
-    Findings of shards are added, and evidence depends only on positions: the order in which tasks, epochs or shards are
-    examined has no effect.
-    """
-
-    __slots__ = ("examined", "violations", "_evidence", "_last")
-
-    def __init__(self) -> None:
-        self.examined = 0
-        self.violations = 0
-        self._evidence: list[tuple[At, dict[str, object]]] = []
-        self._last: At | None = None
-        """Position of the last row that can still be evidence, once there are enough before it."""
-
-    def broken(self, what: str, at: At, **where: object) -> None:
-        """Counts one violation: ``what`` is wrong, and ``where`` gives the values by column name."""
-        self.violations += 1
-        if self._last is not None and at > self._last:
-            return
-        self._evidence.append((at, {"what": what, **{name: _plain(value) for name, value in where.items()}}))
-        if len(self._evidence) >= _KEPT:
-            self._keep_the_first()
-
-    def add(self, other: Findings) -> None:
-        """Adds the findings of another shard."""
-        self.examined += other.examined
-        self.violations += other.violations
-        self._evidence += other._evidence
-        self._keep_the_first()
-
-    def _keep_the_first(self) -> None:
-        self._evidence.sort(key=lambda found: (found[0], json.dumps(found[1])))
-        del self._evidence[EVIDENCE_ROWS:]
-        if len(self._evidence) == EVIDENCE_ROWS:
-            self._last = self._evidence[-1][0]
-
-    @property
-    def evidence(self) -> tuple[dict[str, object], ...]:
-        """The first violations, by position."""
-        self._keep_the_first()
-        return tuple(row for _, row in self._evidence)
-
-
-def named(names: type[IntEnum], number: int) -> str | int:
-    """The name of a recorded number, for evidence; the number itself if it has none."""
-    return names(number).name.lower() if number in names._value2member_map_ else number
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Enum):
-        return value.name.lower()
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
-
-
-FoundByLaw = Mapping[str, Findings]
-"""The findings of each law, by its id."""
-
-
-class Machine(Protocol):
-    """Examines the facts of one task, epoch by epoch; independent of files, Spark and other tasks."""
-
-    def feed(self, facts: Slice) -> None:
-        """Examines the facts of one epoch."""
-
-    def end(self, whole: bool) -> object:
-        """Examines what only the end shows. ``whole``: the run completed; otherwise its facts are a prefix.
-
-        The result, None or a small value that can be pickled, goes to the laws' ``join``.
-        """
 
 
 NOTHING_YET: Final = "the run did not complete, and it ended before there was anything to examine"
@@ -177,9 +93,8 @@ def _always(graph: JobGraph) -> str:
 class Law:
     """A guarantee of Flink. Laws with the same ``machine`` are examined by one machine.
 
-    ``rules`` are numbers of ``docs/flink_rules.md``. ``reads`` names the columns of each table that the machine reads
-    in addition to ``seq`` and ``task``. ``applies`` returns '' or why the law does not apply to a graph, ``unjudged``
-    the parts of a graph that it does not judge. ``counts`` defines in Markdown what is examined and counted
+    ``rules`` are numbers of ``docs/flink_rules.md``. ``applies`` returns '' or why the law does not apply to a graph,
+    ``unjudged`` the parts of a graph that it does not judge. ``counts`` defines in Markdown what is examined and counted
     (``docs/laws.md``).
     """
 
@@ -187,9 +102,9 @@ class Law:
     sentence: str
     rules: tuple[str, ...]
     level: Level
-    reads: Mapping[str, tuple[str, ...]]
-    machine: MakeMachine
+    machine: type[Machine] | MakeMachine
     counts: str = field(kw_only=True)
+    declared: Reads | None = field(default=None, kw_only=True)
     nothing_yet: str = field(default=NOTHING_YET, kw_only=True)
     """Why an unfinished run showed nothing to examine."""
     applies: Callable[[JobGraph], str] = _always
@@ -198,7 +113,19 @@ class Law:
     second: SecondWalk | None = None
     attempts: Attempts = Attempts.EACH
     of_keys: OfKeys | None = None
-    """The same as ``machine``, for a task with very many facts, which can be examined in parts."""
+    """The same as ``machine.make``, for a task with very many facts, which can be examined in parts."""
+
+    @property
+    def reads(self) -> Reads:
+        """The columns of each table that the machine reads in addition to ``seq`` and ``task``."""
+        if self.declared is not None:
+            return _united([self.declared])
+        return cast(type[Machine], self.machine).reads_for(self.id)
+
+    @property
+    def make(self) -> MakeMachine:
+        """Creates the machine for a task."""
+        return cast(type[Machine], self.machine).make if isinstance(self.machine, type) else self.machine
 
 
 def needs_channels(graph: JobGraph) -> str:
@@ -209,8 +136,8 @@ def needs_channels(graph: JobGraph) -> str:
 def reads_of(laws: Sequence[Law], graph: JobGraph) -> dict[str, set[str]]:
     """All columns that some laws read, by table; with the attempts of facts if tasks were restarted."""
     every = {"seq", "task", TASK_ATTEMPT.name} if graph.history.is_restarted else {"seq", "task"}
-    found: dict[str, set[str]] = {}
+    by_table: dict[str, set[str]] = {}
     for law in laws:
         for table, columns in law.reads.items():
-            found.setdefault(table, set(every)).update(columns)
-    return found
+            by_table.setdefault(table, set(every)).update(columns)
+    return by_table

@@ -17,9 +17,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from flowsim.laws.evidence import named
+from flowsim.laws.findings import EVIDENCE_ROWS, Findings, named
 from flowsim.laws.job_graph import JobGraph
-from flowsim.laws.law import EVIDENCE_ROWS, Findings, SecondWalk
+from flowsim.laws.law import SecondWalk
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Ints, Slice
 
 SIDES: Final = ("sent", "received")
@@ -111,7 +112,7 @@ def suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
     return sorted({block for block in blocks if sent.get(block) != received.get(block)} | unordered)
 
 
-class SuspectRows:
+class SuspectRows(Machine):
     """Collects the elements of suspicious blocks."""
 
     def __init__(self, ends: Ends, suspects: Sequence[Block]) -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flowsim.errors import BadInput
-from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.laws.findings import EVIDENCE_ROWS
+from flowsim.laws.law import Outcome, Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

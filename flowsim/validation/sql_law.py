@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.schema import FACT_TABLES, TABLES
-from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.laws.findings import EVIDENCE_ROWS
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.named_pipe import file_bytes
 from flowsim.recording.reader import Recording
 from flowsim.validation.on_spark import spark_errors

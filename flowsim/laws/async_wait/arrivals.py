@@ -6,7 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.async_wait.places import NEVER, Check, Place, Step
-from flowsim.laws.law import Findings, named
+from flowsim.laws.findings import Findings, named
 
 _RECORD: Final = int(ElementKind.RECORD)
 _Arrival = tuple[int, int, int, int]

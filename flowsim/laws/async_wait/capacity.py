@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.laws.async_wait.places import EMIT, OUTCOMES, PUT, Check, Place, Step
-from flowsim.laws.law import Findings
+from flowsim.laws.findings import Findings
 
 ID: Final = "async-capacity"
 COUNTS: Final = """\

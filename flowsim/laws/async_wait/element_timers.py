@@ -6,7 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind, SystemTimer, TimerAction
 from flowsim.laws.async_wait.places import Check, Place, Step
-from flowsim.laws.law import Findings
+from flowsim.laws.findings import Findings
 from flowsim.units import NS_PER_MS
 from flowsim.values.java_long import wrapped
 

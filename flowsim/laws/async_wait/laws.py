@@ -29,8 +29,10 @@ from flowsim.laws.async_wait.places import (
 from flowsim.laws.async_wait.readers import Reader, readers_by_operator
 from flowsim.laws.each_row import each_row
 from flowsim.laws.elements import sent_records
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Mask, Row, Rows, Slice
 
 _IDS: Final = (
@@ -101,7 +103,7 @@ class _Examined:
             reader.end()
 
 
-class AsyncWait:
+class AsyncWait(Machine):
     """Examines the async operators of one task: all their facts in the order of ``seq``."""
 
     def __init__(
@@ -199,7 +201,7 @@ def _watermarks(facts: Slice) -> Mask:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> AsyncWait:
-    of_law = {law: found.get(law) or Findings() for law in _IDS}
+    of_law = FoundByLaw({law: found[law] for law in _IDS})
     places = [Place(task, operator) for operator in graph.once(operators_by_vertex).get(task.vertex, ())]
     examined = {place.number: _Examined(place, of_law) for place in places}
     by_channel: dict[int, Reader] = {}
@@ -225,7 +227,7 @@ _READS: Final = {
 
 
 def _law(law: str, counts: str, sentence: str, *rules: str) -> Law:
-    return Law(law, sentence, rules, Level.ELEMENTS, _READS, _make, needs_an_async_operator, counts=counts)
+    return Law(law, sentence, rules, Level.ELEMENTS, _make, needs_an_async_operator, declared=_READS, counts=counts)
 
 
 LAWS: Final = (
@@ -276,10 +278,10 @@ LAWS: Final = (
         "a retry fire on time, or are cancelled before the record is emitted.",
         ("9.10", "11.1", "11.12", "11.24", "11.26"),
         Level.FULL,
-        {**_READS, "system_timers": _TIMER},
         _make,
         needs_an_async_operator,
         attempts=Attempts.FRESH,
+        declared={**_READS, "system_timers": _TIMER},
         counts=element_timers.COUNTS,
     ),
 )  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import AsyncAction, LifeEvent
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Findings
 
 KIND: Final = "async_wait"
 NEVER: Final = 2**63 - 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from flowsim.laws.async_wait.places import NEVER, Check, Place, Step
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph
-from flowsim.laws.law import Findings
 
 Channels = tuple[str, tuple[int, ...]]
 """The name of a reader, and the channels with its results, ascending."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.async_wait.places import NEVER, RETRY, Check, Element, Place, Step
-from flowsim.laws.law import Findings
+from flowsim.laws.findings import Findings
 
 ID: Final = "async-retries"
 COUNTS: Final = """\

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, PoolKind, SegmentAction
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import Edge, JobGraph
-from flowsim.laws.law import Findings
 from flowsim.laws.slices import Slice
 
 SEGMENT_COLUMNS: Final = ("pool", "action", "subpartition", "step")

@@ -10,8 +10,10 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.channels.adaptive_selection import SEGMENT_COLUMNS, AdaptiveWriters
 from flowsim.laws.channels.expansion import check_channels, output_edges, parallelism_of_target, targets_of
 from flowsim.laws.elements import sent_records
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import Channel, Edge, JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Ints, Mask, Slice
 
 ID: Final = "distribution"
@@ -80,7 +82,7 @@ class RandomWriter(Writer):
         return found
 
 
-class Distribution:
+class Distribution(Machine):
     """The writers of one task."""
 
     def __init__(self, task: Task, graph: JobGraph, channels: list[Channel], found: Findings) -> None:
@@ -210,9 +212,9 @@ LAWS: Final = (
         "the channels that the partitioner reaches.",
         ("1.1", "1.2", "1.14", "1.15", "1.16", "1.17", "2.1", "2.2", "2.3", "2.4"),
         Level.ELEMENTS,
-        {"sent": ("channel", "kind", *_ROW[:-1]), "segments": SEGMENT_COLUMNS},
         _make,
         _needs_judged_edges,
+        declared={"sent": ("channel", "kind", *_ROW[:-1]), "segments": SEGMENT_COLUMNS},
         counts=_COUNTS,
     ),
 )  # fmt: skip

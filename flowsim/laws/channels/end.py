@@ -10,9 +10,10 @@ import numpy as np
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.channels.end_elements import received_ends, sent_ends
 from flowsim.laws.event_time.paths import held_back
-from flowsim.laws.evidence import named
+from flowsim.laws.findings import EVIDENCE_ROWS, Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import EVIDENCE_ROWS, Findings, FoundByLaw, Law, SecondWalk, needs_channels
+from flowsim.laws.law import Law, SecondWalk, needs_channels
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Rows, Slice
 from flowsim.units import MAX_WATERMARK
 
@@ -60,7 +61,7 @@ class Ends:
         self.maximum = min(self.maximum, other.maximum)
 
 
-class ChannelEnds:
+class ChannelEnds(Machine):
     """The ends of the channels of one task."""
 
     def __init__(self, held_back: Collection[int], found: Findings) -> None:
@@ -166,7 +167,7 @@ def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found
     return sorted(suspects)
 
 
-class ElementsBehindEnds:
+class ElementsBehindEnds(Machine):
     """Counts the elements that some channels have after their END_OF_PARTITION or END_OF_DATA."""
 
     def __init__(self, suspects: Sequence[Suspect]) -> None:
@@ -234,11 +235,11 @@ LAWS: Final = (
         "EndOfPartition closes every channel exactly once, as its last event. No element follows EndOfData.",
         ("4.9", "4.18", "7.6", "7.7"),
         Level.ELEMENTS,
-        {"sent": _COLUMNS, "received": _COLUMNS},
         _make,
         needs_channels,
         join=_suspects,
         second=SecondWalk(ElementsBehindEnds, _count, _CHANNELS_A_WALK),
+        declared={"sent": _COLUMNS, "received": _COLUMNS},
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import Channel, Edge, JobGraph, Task
-from flowsim.laws.law import Findings
 
 
 def targets_of(task: Task, edge: Edge, targets: int) -> list[int]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.law import Law, needs_channels
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 from flowsim.laws.two_ends import SIDES, Columns, Sums, second_walk, suspects
 
@@ -27,7 +29,7 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
                 yield side, columns if compared.all() else tuple(column[compared] for column in columns)
 
 
-class Elements:
+class Elements(Machine):
     """What one task sent and received."""
 
     def __init__(self, found: Findings) -> None:
@@ -65,11 +67,11 @@ LAWS: Final = (
         "with equal payload, none lost and none duplicated.",
         ("5.11", "6.14", "7.16"),
         Level.ELEMENTS,
-        dict.fromkeys(SIDES, _COLUMNS),
         _make,
         needs_channels,
         join=suspects,
         second=second_walk(_ends, ("position", *_PAYLOAD), ElementKind),
+        declared=dict.fromkeys(SIDES, _COLUMNS),
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -11,9 +11,11 @@ import numpy.typing as npt
 from flowsim.facts.kinds import Level
 from flowsim.laws.channels.expansion import check_channels, output_edges
 from flowsim.laws.elements import sent_records
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.job_graph import Edge, JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Ints, Slice
 
 ID: Final = "key-routing"
@@ -31,7 +33,7 @@ _Targets = dict[int, Task]
 """The target tasks of channels."""
 
 
-class SentKeys:
+class SentKeys(Machine):
     """The distinct (channel, key, hash code) of one task's records on keyed channels.
 
     A described key makes one triple per keyed edge correct; only triples that are not correct, or not yet, are stored.
@@ -176,9 +178,9 @@ LAWS: Final = (
         "Every record of a keyed edge is sent to the subtask that owns the key group of its key.",
         ("1.18", "1.19", "1.20", "1.23"),
         Level.ELEMENTS,
-        {"sent": (*_TRIPLE, "position", "kind"), "keys": _DESCRIPTION},
         _make,
         _needs_keyed_edges,
+        declared={"sent": (*_TRIPLE, "position", "kind"), "keys": _DESCRIPTION},
         counts=_COUNTS,
     ),
 )  # fmt: skip

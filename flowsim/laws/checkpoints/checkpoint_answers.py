@@ -7,9 +7,10 @@ from typing import Final
 
 from flowsim.facts.kinds import CheckpointStep, Level
 from flowsim.laws.checkpoints.needs import NOTIFYING, alignments, needs_checkpoints
-from flowsim.laws.evidence import named
+from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 
 ANSWERS: Final = "checkpoint-answers"
@@ -30,7 +31,7 @@ _ABORTED: Final = int(CheckpointStep.NOTIFY_ABORTED)
 _RESTORE: Final = int(CheckpointStep.RESTORE)
 
 
-class StepsOfTask:
+class StepsOfTask(Machine):
     """The steps of one attempt of a task."""
 
     def __init__(self, completed: Mapping[int, int], answers: Findings, notifications: Findings) -> None:
@@ -125,9 +126,9 @@ LAWS: Final = (
         "A task takes the steps of a checkpoint in order, and acknowledges or declines it at most once.",
         ("12.5", "12.6", "12.7", "12.71"),
         Level.ELEMENTS,
-        _READS,
         _make,
         needs_checkpoints,
+        declared=_READS,
         counts="""\
 - Not applicable: no row in `checkpoints`.
 - Rows examined: rows of `checkpoint_steps` with the steps BARRIER_SENT, SYNC_START, SYNC_END, ASYNC_END, ACKNOWLEDGE and
@@ -143,9 +144,9 @@ LAWS: Final = (
         "it was restored from.",
         ("12.4", "12.50", "12.51", "12.54"),
         Level.ELEMENTS,
-        _READS,
         _make,
         _needs_notifications,
+        declared=_READS,
         counts="""\
 - Not applicable: no row in `checkpoints`, or only completed savepoints (rule 12.51).
 - Rows examined: NOTIFY_COMPLETE and NOTIFY_ABORTED rows of `checkpoint_steps`.

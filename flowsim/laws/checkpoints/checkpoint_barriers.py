@@ -6,8 +6,10 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.checkpoints.needs import needs_checkpoints
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.law import Law, needs_channels
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 
 ID: Final = "checkpoint-barriers"
@@ -23,7 +25,7 @@ _CANCELLATION: Final = int(ElementKind.CANCEL_CHECKPOINT_MARKER)
 _UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
 
 
-class SentBarriers:
+class SentBarriers(Machine):
     """The barriers and cancellations that one attempt of a task sent."""
 
     def __init__(self, channels: list[int], found: Findings) -> None:
@@ -108,9 +110,9 @@ LAWS: Final = (
         "order of ids.",
         ("12.5", "12.6", "12.71"),
         Level.ELEMENTS,
-        {"sent": ("channel", "kind", "timestamp", "position"), "received": ("kind", "timestamp")},
         _make,
         _applies,
+        declared={"sent": ("channel", "kind", "timestamp", "position"), "received": ("kind", "timestamp")},
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -8,8 +8,9 @@ from typing import Final
 from flowsim.facts.kinds import Level
 from flowsim.laws.checkpoints.cuts import READS, Cuts, CutsOfTask
 from flowsim.laws.checkpoints.needs import blocks_channels, needs_checkpoints
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.law import Law, needs_channels
 
 ID: Final = "checkpoint-cut"
 
@@ -73,10 +74,10 @@ LAWS: Final = (
         "before the barrier; in mode at-least-once, at least these; of an unaligned checkpoint, at most these.",
         ("12.6", "12.10", "12.11", "12.16"),
         Level.ELEMENTS,
-        READS,
         _make,
         _applies,
         join=compare,
+        declared=READS,
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -7,9 +7,10 @@ from typing import Final
 
 from flowsim.facts.kinds import CheckpointAction, Level
 from flowsim.laws.checkpoints.needs import needs_checkpoints
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import CheckpointEvent
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
 
 ID: Final = "checkpoint-progress"
 _TRIGGERED, _ACKNOWLEDGED = int(CheckpointAction.TRIGGERED), int(CheckpointAction.ACKNOWLEDGED)
@@ -78,11 +79,11 @@ LAWS: Final = (
         "Every triggered checkpoint is completed when all its tasks have acknowledged it, or aborted; ids increase.",
         ("12.2", "12.3", "12.49", "12.50", "12.54"),
         Level.ELEMENTS,
-        {},
         _make,
         needs_checkpoints,
         join=_examine,
         attempts=Attempts.ALL,
+        declared={},
         counts="""\
 - Not applicable: no row in `checkpoints`.
 - Rows examined: TRIGGERED, ACKNOWLEDGED, DECLINED, COMPLETED and ABORTED rows of `checkpoints`. A checkpoint is

@@ -17,10 +17,11 @@ from flowsim.facts.kinds import (
     StoredKind,
 )
 from flowsim.laws.checkpoints.needs import NOTIFYING, needs_checkpoints
-from flowsim.laws.evidence import named
+from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 
 ID: Final = "committed-once"
@@ -47,7 +48,7 @@ class Committables:
     """The attempts that were restored completely."""
 
 
-class CommittablesOfTask:
+class CommittablesOfTask(Machine):
     """The steps of the committables of one task, and those that wait in it to be committed."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
@@ -243,16 +244,16 @@ LAWS: Final = (
         "completed checkpoint is lost.",
         ("12.30", "12.31", "12.32", "12.51", "12.94", "12.133", "12.135", "12.137"),
         Level.ELEMENTS,
-        {
+        _make,
+        _applies,
+        join=_examine,
+        attempts=Attempts.ALL,
+        declared={
             "committables": ("time_ns", "action", "checkpoint", "operator", "committable"),
             "checkpoint_steps": ("step", "checkpoint"),
             "lifecycle": ("operator", "event"),
             "stored_state": ("kind", "operator", "state"),
         },
-        _make,
-        _applies,
-        join=_examine,
-        attempts=Attempts.ALL,
         counts="""\
 - A transaction of a sink with `params.sink` `two_phase_commit` is a committable, which this operator prepares and
   commits itself (rule 12.137).

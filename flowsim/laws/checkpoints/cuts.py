@@ -11,7 +11,8 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.checkpoints.needs import SYNC_START
-from flowsim.laws.law import Findings
+from flowsim.laws.findings import Findings
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Ints, Rows, Slice
 
 READS: Final = {
@@ -41,7 +42,7 @@ class Cuts:
     cancellations and restored in-flight data."""
 
 
-class CutsOfTask:
+class CutsOfTask(Machine):
     """Finds the cuts of one attempt of a task."""
 
     def __init__(self, found: Findings, wanted: Callable[[int], bool] = lambda checkpoint: True) -> None:

@@ -20,9 +20,11 @@ from flowsim.laws.checkpoints.positions import (
     compare_positions,
     writers_of_all_records,
 )
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Ints, Slice
 
 EXACTLY_ONCE: Final = "exactly-once"
@@ -55,7 +57,7 @@ class Delivered:
     positions: Positions = field(default_factory=Positions)
 
 
-class DeliveryOfTask:
+class DeliveryOfTask(Machine):
     """Follows one task through all its attempts."""
 
     def __init__(self, wanted: frozenset[int], sent: Sequence[int], positions: PositionsOfTask) -> None:
@@ -286,11 +288,11 @@ LAWS: Final = (
         "After a restore, the effect of every record of a source is in the state once.",
         ("12.6", "12.11", "12.29", "12.114"),
         Level.ELEMENTS,
-        _COLUMNS,
         _make,
         _exactly_once,
         join=_compare,
         attempts=Attempts.ALL,
+        declared=_COLUMNS,
         counts=_counts(
             "at-least-once", _TWICE, "once"
         ),
@@ -300,11 +302,11 @@ LAWS: Final = (
         "After a restore, the effect of every record of a source is in the state at least once.",
         ("12.16", "12.29", "12.114"),
         Level.ELEMENTS,
-        _COLUMNS,
         _make,
         _at_least_once,
         join=_compare,
         attempts=Attempts.ALL,
+        declared=_COLUMNS,
         counts=_counts("exactly-once", "", "at least once"),
     ),
 )  # fmt: skip

@@ -12,9 +12,11 @@ from flowsim.facts.element_numbers import FACTOR
 from flowsim.facts.kinds import AlignmentType, ElementKind, Level, LifeEvent, StoredAction
 from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.laws.checkpoints.needs import SYNC_START, alignments
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT, StoredChannelEvent
-from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.law import Law, needs_channels
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Ints, Rows, Slice
 from flowsim.values.java_long import wrapped
 
@@ -82,7 +84,7 @@ class InFlight:
     """By checkpoint with a snapshot and by channel: recovered and live elements before the snapshot."""
 
 
-class InFlightOfTask:
+class InFlightOfTask(Machine):
     """Sums what one attempt of a task sends and receives."""
 
     def __init__(self, graph: JobGraph, task: Task, cut: Findings, restored: Findings) -> None:
@@ -360,10 +362,10 @@ LAWS: Final = (
         "before the receiver's snapshot, in their order; channels whose barriers overtake nothing have none.",
         ("12.18", "12.83", "12.84", "12.86", "12.88", "12.100"),
         Level.ELEMENTS,
-        _READS,
         _make,
         _cut_applies,
         join=compare,
+        declared=_READS,
         counts=_CUT_COUNTS,
     ),
     Law(
@@ -372,9 +374,9 @@ LAWS: Final = (
         "rescaling each record reaches the task that owns its key group.",
         ("12.85", "12.92", "12.102", "12.104"),
         Level.ELEMENTS,
-        _READS,
         _make,
         _restored_applies,
+        declared=_READS,
         counts=_RESTORED_COUNTS,
     ),
 )  # fmt: skip

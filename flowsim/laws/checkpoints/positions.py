@@ -10,8 +10,8 @@ import numpy as np
 
 from flowsim.facts.kinds import CommittableAction, StoredAction
 from flowsim.laws.event_time.paths import EventTimePaths, strategy_of
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Findings
 from flowsim.laws.slices import Ints, Slice
 
 READS: Final = {

@@ -7,9 +7,11 @@ from typing import Final
 
 from flowsim.facts.kinds import CheckpointAction, Level, LifeEvent, StoredAction, StoredKind
 from flowsim.laws.checkpoints.needs import needs_restore, restored_checkpoints
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 from flowsim.values.java_long import wrapped
 
@@ -43,7 +45,7 @@ class States:
         """The attempts that were restored completely."""
 
 
-class StatesOfTask:
+class StatesOfTask(Machine):
     """Collects what one task stores in checkpoints that are restored later, and what it restores."""
 
     def __init__(self, wanted: frozenset[int], found: Findings) -> None:
@@ -254,17 +256,17 @@ LAWS: Final = (
         "What a task restores from a checkpoint is what was stored in it, redistributed to the subtasks.",
         ("12.23", "12.24", "12.25", "12.29", "12.119"),
         Level.ELEMENTS,
-        {
-            "stored_state": (
-                "operator", "checkpoint", "action", "kind", "state", "key_group", "entries", "fingerprint_sum",
-            ),
-            "lifecycle": ("operator", "event"),
-        },
         _make,
         needs_restore,
         unjudged=_not_described,
         join=_compare,
         attempts=Attempts.ALL,
+        declared={
+            "stored_state": (
+                "operator", "checkpoint", "action", "kind", "state", "key_group", "entries", "fingerprint_sum",
+            ),
+            "lifecycle": ("operator", "event"),
+        },
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -6,10 +6,11 @@ from typing import Final
 
 from flowsim.facts.kinds import Level, LifeEvent, TimeDomain, TimerAction
 from flowsim.laws.checkpoints.needs import SYNC_START, needs_restore, restored_checkpoints
-from flowsim.laws.evidence import named
+from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 from flowsim.laws.timers.timers import READS, KeyedTask, Restored, keyed_task, keyed_vertices, needs_keyed_edges
 from flowsim.units import MAX_WATERMARK
@@ -23,7 +24,7 @@ Timer = Restored
 """As ``_TIMER``."""
 
 
-class TimersOfTask:
+class TimersOfTask(Machine):
     """The waiting timers of one task over all its attempts."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
@@ -132,10 +133,10 @@ LAWS: Final = (
         "none fires twice.",
         ("9.1", "9.4", "9.10", "9.15", "9.16", "12.120"),
         Level.FULL,
-        {**READS, "checkpoint_steps": ("step", "checkpoint")},
         _make,
         _applies,
         attempts=Attempts.ALL,
+        declared={**READS, "checkpoint_steps": ("step", "checkpoint")},
         counts="""\
 - Not applicable: no edge with partitioner HASH, or no attempt was restored.
 - Rows examined: rows of `timers` of tasks with several attempts, or of all tasks if the job started from a snapshot; in

@@ -15,8 +15,8 @@ from flowsim.laws.event_time.due_watermarks import DueWatermarks
 from flowsim.laws.event_time.idle_clock import TaskActivity
 from flowsim.laws.event_time.merged_splits import NEVER, RECORD, WHOLE, Generated, MergedSplits
 from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths, strategy_of
+from flowsim.laws.findings import Findings, named
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Findings, named
 from flowsim.laws.slices import Ints, Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 

@@ -12,8 +12,10 @@ from flowsim.laws.event_time.marks import Mark, generated_event_time, sent_event
 from flowsim.laws.event_time.origins import Origins
 from flowsim.laws.event_time.paths import ACTIVE, FREE, IDLE, STATUS, WATERMARK, EventTimePaths
 from flowsim.laws.event_time.readers import Reader
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.law import Law, needs_channels
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 
 ID: Final = "idle"
@@ -28,7 +30,7 @@ class Channel(NamedTuple):
     reader: Reader | None
 
 
-class TaskStatuses:
+class TaskStatuses(Machine):
     """Tracks the statuses of all channels and strategies of one task."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
@@ -163,7 +165,9 @@ LAWS: Final = (
         "alignment pauses the source or the split.",
         ("5.8", "8.2", "8.4", "8.5", "8.16", "8.23", "8.24"),
         Level.ELEMENTS,
-        {
+        _make,
+        needs_channels,
+        declared={
             "sent": ("channel", "kind", "timestamp", "time_ns"),
             "task_watermark": ("input", "kind", "timestamp"),
             "generated_watermark": ("operator", "split", "kind", "timestamp", "time_ns", "records"),
@@ -171,8 +175,6 @@ LAWS: Final = (
             "lifecycle": ("operator", "event", "time_ns"),
             "actions": ACTIONS,
         },
-        _make,
-        needs_channels,
         counts=_COUNTS,
     ),
 )  # fmt: skip

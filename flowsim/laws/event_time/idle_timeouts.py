@@ -14,8 +14,8 @@ from flowsim.laws.elements import sent_records
 from flowsim.laws.event_time.idle_clock import Calls, Event, IdleClock, TaskActivity, calls_of
 from flowsim.laws.event_time.merged_splits import ENDED, RECORD
 from flowsim.laws.event_time.paths import ACTIVE, IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Findings
 from flowsim.laws.slices import Ints, Slice
 from flowsim.laws.timers.free_moments import QUIESCED, STOPPED
 from flowsim.units import NS_PER_MS

@@ -7,6 +7,7 @@ from typing import Final
 
 from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.paths import STATUS, WATERMARK, Emission
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Slice
 
 Mark = tuple[int, Emission]
@@ -14,6 +15,7 @@ Mark = tuple[int, Emission]
 _MARK: Final = ("seq", "kind", "timestamp")
 
 
+@reads(sent=("channel", "kind", "timestamp"))
 def sent_event_time(facts: Slice) -> dict[int, list[Mark]]:
     """The watermarks and statuses that the task sent, by channel."""
     rows = facts.of("sent")
@@ -26,6 +28,7 @@ def sent_event_time(facts: Slice) -> dict[int, list[Mark]]:
     return found
 
 
+@reads(generated_watermark=("operator", "split", "kind", "timestamp"))
 def generated_event_time(facts: Slice) -> dict[int, list[Mark]]:
     """The watermarks and statuses that operators generated, without those of single splits, by operator."""
     found: dict[int, list[Mark]] = {}
@@ -35,6 +38,7 @@ def generated_event_time(facts: Slice) -> dict[int, list[Mark]]:
     return found
 
 
+@reads(task_watermark=("input", "kind", "timestamp"))
 def arrived_event_time(facts: Slice) -> list[Mark]:
     """The output of all inputs of the task."""
     return [(seq, (kind, value)) for seq, kind, value in facts.of("task_watermark").tuples(_MARK)]

@@ -7,8 +7,10 @@ from typing import Final
 from flowsim.facts.kinds import Level
 from flowsim.laws.event_time.marks import sent_event_time
 from flowsim.laws.event_time.paths import IDLE, STATUS, WATERMARK
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.law import Law, needs_channels
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
@@ -18,7 +20,7 @@ _LEAST: Final = NO_TIMESTAMP - 1
 _UNKNOWN: Final = (_LEAST, False)
 
 
-class Monotone:
+class Monotone(Machine):
     """Stores the last watermark of every channel and every input of one task."""
 
     def __init__(self, task: Task, found: Findings) -> None:
@@ -84,9 +86,9 @@ LAWS: Final = (
         "Watermarks strictly increase in every task, and on every channel while it is active.",
         ("4.10", "5.8", "8.5", "8.9"),
         Level.ELEMENTS,
-        {"sent": ("channel", "kind", "timestamp"), "task_watermark": ("input", "kind", "timestamp")},
         _make,
         needs_channels,
+        declared={"sent": ("channel", "kind", "timestamp"), "task_watermark": ("input", "kind", "timestamp")},
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Final
 
 from flowsim.laws.event_time.marks import Mark, statuses, watermarks
 from flowsim.laws.event_time.paths import LAST, STATUS, WATERMARK, Emission, name_of
-from flowsim.laws.law import Findings
+from flowsim.laws.findings import Findings
 from flowsim.units import NO_TIMESTAMP
 
 BEGINNING: Final = -1

@@ -17,8 +17,10 @@ from flowsim.laws.event_time.origins import Origins
 from flowsim.laws.event_time.paths import FREE, INPUTS, LAST, WATERMARK, EventTimePaths
 from flowsim.laws.event_time.queues import Queue, QueueOutput
 from flowsim.laws.event_time.readers import AlikeChannels, HeldBackReader, Reader
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.law import Law, needs_channels
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 
 ID: Final = "task-watermark"
@@ -37,7 +39,7 @@ class Reading(NamedTuple):
     """The emissions of the origin, a queue, if only the channel's own statuses are known."""
 
 
-class TaskEventTime:
+class TaskEventTime(Machine):
     """Tracks every origin of event time in one task to the channels and queues that read it."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
@@ -245,7 +247,9 @@ LAWS: Final = (
         "strategies generate from their records.",
         ("5.8", "8.1", "8.2", "8.5", "8.6", "8.7", "8.15", "8.16", "8.18", "12.100"),
         Level.ELEMENTS,
-        {
+        _make,
+        needs_channels,
+        declared={
             "sent": ("channel", "kind", "timestamp"),
             "task_watermark": ("input", "kind", "timestamp"),
             "generated_watermark": ("operator", "split", "kind", "timestamp", "records", "max_timestamp", "time_ns"),
@@ -253,8 +257,6 @@ LAWS: Final = (
             "lifecycle": ("operator", "event", "time_ns"),
             "actions": ACTIONS,
         },
-        _make,
-        needs_channels,
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -11,8 +11,10 @@ from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.paths import STATUS, WATERMARK, name_of
 from flowsim.laws.event_time.valve_model import Emission, ValveModel
+from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import Channel, JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, named, needs_channels
+from flowsim.laws.law import Law, needs_channels
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 
 ID: Final = "valve"
@@ -25,7 +27,7 @@ Model = tuple[Callable[[int, int, int], list[Emission]], int]
 """``ValveModel.on_element`` of an input, and the number of a channel there."""
 
 
-class Valves:
+class Valves(Machine):
     """Compares the emissions after each received element with those of the model.
 
     An emission belongs to the last element of any kind that was received before it. The emissions of the last element of
@@ -144,12 +146,12 @@ LAWS: Final = (
         "A task input emits exactly the watermarks and statuses that its valve computes from the elements on its channels.",
         ("8.9", "8.10", "8.11", "8.12"),
         Level.ELEMENTS,
-        {
+        _make,
+        needs_channels,
+        declared={
             "received": ("channel", "position", "kind", "timestamp"),
             "task_watermark": ("input", "kind", "timestamp"),
         },
-        _make,
-        needs_channels,
         counts=_COUNTS,
     ),
 )  # fmt: skip

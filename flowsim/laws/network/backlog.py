@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import BufferKind, BufferSide, Level, PoolKind
-from flowsim.laws.evidence import named
+from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.network.buffer_rows import (
     COLUMNS,
     FLUSHED,
@@ -40,7 +41,7 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
             yield side, tuple(rows.column(name)[mask] for name in ("channel", "number", *_PAYLOAD))
 
 
-class Queues:
+class Queues(Machine):
     """The queues of one task, and the sums of its sent and received buffers."""
 
     def __init__(
@@ -143,11 +144,11 @@ LAWS: Final = (
         "flush does not count. Buffers leave the queue in order and not empty, and arrive unchanged.",
         ("5.18", "5.22", "5.23", "5.26", "6.12", "6.14"),
         Level.FULL,
-        {"buffers": COLUMNS},
         _make,
         _needs_channels,
         join=suspects,
         second=second_walk(_ends, ("number", *_PAYLOAD), BufferKind),
+        declared={"buffers": COLUMNS},
         counts=_COUNTS,
     ),
 )  # fmt: skip

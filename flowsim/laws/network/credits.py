@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import CreditKind, Level
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.network.buffer_rows import (
     COLUMNS,
     DATA,
@@ -43,7 +45,7 @@ Answer = tuple[dict[int, Account], dict[int, Account]]
 """Per channel the balances of a task as sender, and as receiver."""
 
 
-class Credits:
+class Credits(Machine):
     """The balances of one task. A sender records its credits, a receiver its reserved buffers."""
 
     def __init__(
@@ -217,10 +219,10 @@ LAWS: Final = (
         "and uses one per data buffer.",
         ("6.2", "6.8", "6.9", "6.11"),
         Level.FULL,
-        _READS,
         _make,
         _needs_remote_channels,
         join=_compare,
+        declared=_READS,
         counts=_COUNTS_CREDITS,
     ),
     Law(
@@ -229,9 +231,9 @@ LAWS: Final = (
         "empty buffers, and recycles each received buffer once.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"),
         Level.FULL,
-        _READS,
         _make,
         _needs_remote_channels,
+        declared=_READS,
         counts=_COUNTS_IN_FLIGHT,
     ),
 )  # fmt: skip

@@ -13,8 +13,10 @@ from flowsim.facts.kinds import (
     MailAction,
     WaitKind,
 )  # fmt: skip
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.network.buffer_rows import (
     DATA,
     FLUSHED,
@@ -42,7 +44,7 @@ _REAL_CLOCK_NS: Final = 10**18
 """The virtual clock starts at 1 s, the real one counts from 1970."""
 
 
-class Rests:
+class Rests(Machine):
     """The possible work of one task, and the times at which it rests."""
 
     def __init__(self, task: int, graph: JobGraph, reads_all_inputs: bool, found: Findings) -> None:
@@ -251,7 +253,8 @@ LAWS: Final = (
         "or livelocked.",
         ("3.12", "3.13", "4.5", "5.21", "5.22", "5.27", "6.10", "6.16", "7.1"),
         Level.FULL,
-        {
+        _make,
+        declared={
             "buffers": ("time_ns", "side", "channel", "number", "kind", "bytes", "backlog", "whole"),
             "credits": ("time_ns", "kind", "channel", "balance"),
             "actions": ("time_ns", "phase", "kind", "priority"),
@@ -259,7 +262,6 @@ LAWS: Final = (
             "received": ("time_ns", "channel", "kind"),
             "lifecycle": ("time_ns", "event"),
         },
-        _make,
         counts=_COUNTS,
     ),
 )  # fmt: skip

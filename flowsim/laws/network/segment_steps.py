@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import SegmentAction
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph
-from flowsim.laws.law import Findings
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 
 BLOCKS_A_WALK: Final = 1024
@@ -126,7 +127,7 @@ _Move = tuple[int, int, int, int, int]
 """Step, pool, sequence number, action and task."""
 
 
-class SuspectSteps:
+class SuspectSteps(Machine):
     """Collects the steps of suspicious blocks."""
 
     def __init__(self, suspects: Sequence[Suspect]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import Level, SegmentAction
-from flowsim.laws.evidence import named
+from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Pool, Task
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law, SecondWalk
+from flowsim.laws.law import Attempts, Law, SecondWalk
+from flowsim.laws.machine import Machine
 from flowsim.laws.network.segment_steps import BLOCKS_A_WALK, Blocks, SuspectSteps, add_step, compare, suspects
 from flowsim.laws.slices import Slice
 
@@ -54,7 +55,7 @@ class Account:
         return ""
 
 
-class Pools:
+class Pools(Machine):
     """The pools of one task."""
 
     def __init__(self, task: int, pools: list[Pool], found: Findings) -> None:
@@ -136,12 +137,12 @@ LAWS: Final = (
         "No network buffer is created, lost or counted twice: the segment counters of every pool and every task manager balance.",
         ("5.33", "5.34", "5.36", "5.37", "5.39"),
         Level.FULL,
-        {"segments": _COLUMNS},
         _make,
         _needs_pools,
         attempts=Attempts.ALL,
         join=suspects,
         second=SecondWalk(SuspectSteps, compare, BLOCKS_A_WALK),
+        declared={"segments": _COLUMNS},
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, Level, WaitKind
+from flowsim.laws.findings import FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.slices import Slice
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine, on_row
 
 ID: Final = "actions"
-_COLUMNS: Final = ("phase", "kind", "action")
-_BEGIN, _WAIT = int(ActionPhase.BEGIN), int(ActionPhase.WAIT)
-_END: Final = int(ActionPhase.END)
-_PHASES, _ACTIONS, _WAITS = (
-    {int(value): value.name.lower() for value in values} for values in (ActionPhase, ActionKind, WaitKind)
-)
+_BEGIN, _WAIT, _END = int(ActionPhase.BEGIN), int(ActionPhase.WAIT), int(ActionPhase.END)
 _NESTING: Final = (int(WaitKind.YIELD), int(WaitKind.LOCK))
 """Waits inside which actions may begin."""
 
@@ -23,45 +19,43 @@ _Entry = tuple[int, int, int, int]
 """Phase (BEGIN or WAIT), kind, number and sequence number of an open entry."""
 
 
-class OpenActions:
+class OpenActions(Machine):
     """The open actions and waits of one task, the innermost last."""
 
-    def __init__(self, task: int, found: Findings) -> None:
-        self._task = task
-        self._found = found
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._task = task.task
+        self._found = found[ID]
         self._stack: list[_Entry] = []
 
-    def feed(self, facts: Slice) -> None:
-        rows = facts.of("actions").tuples((*_COLUMNS, "seq"))
-        self._found.examined += len(rows)
-        stack = self._stack
-        for row in rows:
-            phase, kind, action, _ = row
-            top = stack[-1] if stack else None
-            if phase == _BEGIN:
-                stack.append(row)
-                if top is not None and (top[0] == _BEGIN or top[1] not in _NESTING):
-                    self._broken("begins inside an action or wait that admits none", row, top)
-            elif phase == _WAIT:
-                stack.append(row)
-                if top is not None and top[0] == _WAIT and top[1] not in _NESTING:
-                    self._broken("waits inside a wait that admits none", row, top)
-            else:
-                opened = (_BEGIN if phase == _END else _WAIT, kind, action)
-                if top is not None and top[:3] == opened:
-                    stack.pop()
-                    continue
-                self._broken("an action or wait ends that is not the innermost open one", row, top)
-                place = next((place for place in reversed(range(len(stack))) if stack[place][:3] == opened), None)
-                if place is not None:
-                    del stack[place]
+    @on_row("actions")
+    def _step(self, seq: int, phase: int, kind: int, action: int) -> None:
+        self._found.examined += 1
+        stack, row = self._stack, (phase, kind, action, seq)
+        top = stack[-1] if stack else None
+        if phase == _BEGIN:
+            stack.append(row)
+            if top is not None and (top[0] == _BEGIN or top[1] not in _NESTING):
+                self._broken("begins inside an action or wait that admits none", row, top)
+        elif phase == _WAIT:
+            stack.append(row)
+            if top is not None and top[0] == _WAIT and top[1] not in _NESTING:
+                self._broken("waits inside a wait that admits none", row, top)
+        else:
+            opened = (_BEGIN if phase == _END else _WAIT, kind, action)
+            if top is not None and top[:3] == opened:
+                stack.pop()
+                return
+            self._broken("an action or wait ends that is not the innermost open one", row, top)
+            place = next((place for place in reversed(range(len(stack))) if stack[place][:3] == opened), None)
+            if place is not None:
+                del stack[place]
 
     def _broken(self, what: str, row: _Entry, top: _Entry | None) -> None:
         phase, kind, action, seq = row
         self._found.broken(
-            what, (self._task, seq), task=self._task, seq=seq, phase=_PHASES.get(phase, phase),
+            what, (self._task, seq), task=self._task, seq=seq, phase=named(ActionPhase, phase),
             kind=_kind(phase, kind), action=action,
-            inside=top and f"{_PHASES[top[0]]} {_kind(top[0], top[1])} {top[2]}",
+            inside=top and f"{named(ActionPhase, top[0])} {_kind(top[0], top[1])} {top[2]}",
         )  # fmt: skip
 
     def end(self, whole: bool) -> None:
@@ -70,11 +64,7 @@ class OpenActions:
 
 
 def _kind(phase: int, kind: int) -> str | int:
-    return (_ACTIONS if phase in (_BEGIN, _END) else _WAITS).get(kind, kind)
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> OpenActions:
-    return OpenActions(task.task, found[ID])
+    return named(ActionKind if phase in (_BEGIN, _END) else WaitKind, kind)
 
 
 _COUNTS: Final = """\
@@ -95,8 +85,7 @@ LAWS: Final = (
         "The actions of a task never overlap. Only a yield, or a wait that releases the checkpoint lock, may contain actions.",
         ("3.11", "3.21", "3.25"),
         Level.FULL,
-        {"actions": _COLUMNS},
-        _make,
+        OpenActions,
         counts=_COUNTS,
     ),
 )  # fmt: skip

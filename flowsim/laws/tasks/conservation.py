@@ -10,16 +10,15 @@ import numpy as np
 from flowsim.facts.kinds import DRAIN, AsyncAction, ElementKind, Level, LifeEvent
 from flowsim.laws.elements import counted, sent_by_channel
 from flowsim.laws.event_time.paths import held_back, strategy_of
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Ints, Rows, Slice
 
 ID: Final = "conservation"
 _RECORD: Final = int(ElementKind.RECORD)
 _END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
-_OPEN, _FINISHED = int(LifeEvent.OPEN), int(LifeEvent.FINISHED)
-_PUT, _EMIT = int(AsyncAction.PUT), int(AsyncAction.EMIT)
-_ASYNC: Final = ("operator", "action", "rows")
 _AT_THE_END: Final = 2**63 - 1
 
 
@@ -32,19 +31,16 @@ class Counts(NamedTuple):
     records_dropped: int
 
 
-_COLUMNS: Final = ("operator", *Counts._fields)
-
-
-class Equations:
+class Equations(Machine):
     """Counts the facts of one task, and compares them with its counters at the end.
 
     The equations of an unfinished task may be off by the record that each of its threads has in progress.
     """
 
-    def __init__(self, graph: JobGraph, task: Task, chain: list[Operator], found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         self._task = task
-        self._chain = chain
-        self._found = found
+        self._chain = graph.operators_of(task.vertex)
+        self._found = found[ID]
         self._edges = graph.once(_edges_by_operator)
         self._channels: dict[int, list[int]] = {}
         for channel in graph.sent_by(task.task):
@@ -65,35 +61,37 @@ class Equations:
         self._facts: Counter[tuple[str, int]] = Counter()
         """Number of records sent, by channel; received; and, by operator, taken in, dropped, put and emitted."""
         # The loop, or that, timers and the emitters of legacy operators (rule 11.30).
-        emitters = sum(operator.params.get("design") == "legacy" for operator in chain)
+        emitters = sum(operator.params.get("design") == "legacy" for operator in self._chain)
         self._slack = 2 + emitters if emitters else 1
 
-    def feed(self, facts: Slice) -> None:
-        for operator, *counts in facts.of("operator_counts").tuples(_COLUMNS):
-            self._found.examined += 1
-            self._written[operator] += 1
-            self._counts.setdefault(operator, Counts(*counts))
-        for operator, event, seq in facts.of("lifecycle").tuples(("operator", "event", "seq")):
-            if event == _OPEN:
-                self._opening.setdefault(operator, seq)
-            elif event == _FINISHED and operator == -1:
-                self._slack = 0
+    @on_row("operator_counts")
+    def _counters(
+        self, seq: int, operator: int, records_in: int, records_out: int, records_side: int, records_dropped: int
+    ) -> None:
+        self._found.examined += 1
+        self._written[operator] += 1
+        self._counts.setdefault(operator, Counts(records_in, records_out, records_side, records_dropped))
+
+    @on_row("lifecycle", event=LifeEvent.OPEN)
+    def _open(self, seq: int, operator: int) -> None:
+        self._opening.setdefault(operator, seq)
+
+    @on_row("lifecycle", event=LifeEvent.FINISHED)
+    def _finished(self, seq: int, operator: int) -> None:
+        if operator == -1:
+            self._slack = 0
+
+    @reads(sent_by_channel)
+    def _count_sent(self, facts: Slice) -> None:
         for channel, records in facts.once(sent_by_channel):
             self._facts["sent", channel] += records
-        received, late = facts.of("received"), facts.of("late_drop")
-        if len(received):
-            self._facts["received", 0] += int(np.count_nonzero(received.column("kind") == _RECORD))
-            if self._open_channels:
-                self._count_lost(received)
-        self._count("taken in", facts.of("window_intake").column("operator"))
-        self._count("dropped", late.column("operator")[late.column("side_output") == 0])
-        elements = facts.of("async_elements")
-        is_record = elements.column("kind") == _RECORD
-        for seq, operator, action, rows in elements.tuples(("seq", *_ASYNC), is_record):
-            if action == _PUT:
-                self._facts["put", operator] += self._opening.get(operator, _AT_THE_END) < seq
-            elif action == _EMIT:
-                self._facts["emitted", operator] += rows
+
+    @reads(received=("channel", "kind", "timestamp"))
+    def _count_received(self, facts: Slice) -> None:
+        received = facts.of("received")
+        self._facts["received", 0] += int(np.count_nonzero(received.column("kind") == _RECORD))
+        if self._open_channels and len(received):
+            self._count_lost(received)
 
     def _count_lost(self, received: Rows) -> None:
         """Subtracts the records of inputs that have ended: the head does not get them (rule 4.11, FLINK-39481)."""
@@ -104,9 +102,23 @@ class Equations:
             elif kind == _RECORD and still_open is not None and not still_open:
                 self._facts["received", 0] -= 1
 
+    @reads(window_intake=("operator",), late_drop=("operator", "side_output"))
+    def _count_windows(self, facts: Slice) -> None:
+        late = facts.of("late_drop")
+        self._count("taken in", facts.of("window_intake").column("operator"))
+        self._count("dropped", late.column("operator")[late.column("side_output") == 0])
+
     def _count(self, what: str, operators: Ints) -> None:
         for operator, rows in counted(operators) if len(operators) else ():
             self._facts[what, operator] += rows
+
+    @on_row("async_elements", action=AsyncAction.PUT, kind=ElementKind.RECORD)
+    def _put(self, seq: int, operator: int) -> None:
+        self._facts["put", operator] += self._opening.get(operator, _AT_THE_END) < seq
+
+    @on_row("async_elements", action=AsyncAction.EMIT, kind=ElementKind.RECORD)
+    def _emit(self, seq: int, operator: int, rows: int) -> None:
+        self._facts["emitted", operator] += rows
 
     def end(self, whole: bool) -> None:
         for operator in self._chain:
@@ -205,10 +217,6 @@ def _edges_by_operator(graph: JobGraph) -> dict[tuple[int, int], list[Edge]]:
     return found
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Equations:
-    return Equations(graph, task, graph.operators_of(task.vertex), found[ID])
-
-
 _COUNTS: Final = """\
 - Rows examined: rows of `operator_counts`. Operators write their counters at their end. If the run ended before, the
   reason says so.
@@ -255,16 +263,7 @@ LAWS: Final = (
         "operator, and its kind explains the difference between its own input and output.",
         ("7.20", "13.4"),
         Level.ELEMENTS,
-        {
-            "operator_counts": _COLUMNS,
-            "lifecycle": ("operator", "event"),
-            "sent": ("channel", "kind"),
-            "received": ("channel", "kind", "timestamp"),
-            "window_intake": ("operator",),
-            "late_drop": ("operator", "side_output"),
-            "async_elements": (*_ASYNC, "kind"),
-        },
-        _make,
+        Equations,
         counts=_COUNTS,
         nothing_yet="the run did not reach its end: no operator had written its counters",
     ),

@@ -7,13 +7,14 @@ from typing import Final, NamedTuple
 from flowsim.facts.kinds import DRAIN, ElementKind, Level, LifeEvent
 from flowsim.laws.channels.end_elements import sent_ends_and_idleness
 from flowsim.laws.event_time.paths import EventTimePaths
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
+from flowsim.laws.law import Law, needs_channels
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Slice
 from flowsim.units import MAX_WATERMARK
 
 ID: Final = "end"
-_ELEMENT: Final = ("channel", "position", "kind", "timestamp")
 _WATERMARK, _STATUS = int(ElementKind.WATERMARK), int(ElementKind.STATUS)
 _END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
 _FINISH, _CLOSE, _FINISHED = LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.FINISHED
@@ -34,27 +35,31 @@ class _End(NamedTuple):
     """Whether no watermark is required: the channel is idle, or after an operator that assigns timestamps."""
 
 
-class EndOfTask:
+class EndOfTask(Machine):
     """Collects the ends of channels, a few each, until the whole life cycle of the task is known."""
 
-    def __init__(
-        self, task: Task, operators: int, assigned: dict[int, bool], holds_back: bool, found: Findings
-    ) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        edges = graph.once(_assigned_edges)
         self._task = task
-        self._operators = operators
-        self._assigned = assigned
+        self._operators = len(graph.operators_of(task.vertex))
+        self._assigned = {channel.channel: channel.edge in edges for channel in graph.sent_by(task.task)}
         """By channel, whether it is after an operator of kind ``watermarks``: law task-watermark judges its last one."""
-        self._holds_back = holds_back
+        self._holds_back = graph.once(EventTimePaths).holds_back(task.vertex)
         """Whether the task's timers can be interrupted, so that MAX_WATERMARK may follow END_OF_DATA (rule 9.18)."""
-        self._found = found
+        self._found = found[ID]
         self._maximum: set[int] = set()
-        self._idle = {channel for channel, behind in assigned.items() if behind}
+        self._idle = {channel for channel, behind in self._assigned.items() if behind}
         self._ends: list[_End] = []
         self._life: dict[int, list[int]] = {}
         self._reached: set[int] = set()
         """Inputs with a MAX_WATERMARK; an input downstream of a source that ends while idle has none."""
 
-    def feed(self, facts: Slice) -> None:
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> EndOfTask | None:
+        return cls(graph, task, found) if graph.sent_by(task.task) else None
+
+    @reads(sent_ends_and_idleness)
+    def _sent_ends(self, facts: Slice) -> None:
         for seq, channel, _, kind, timestamp in facts.once(sent_ends_and_idleness):
             if _END_OF_DATA <= kind <= _END_OF_PARTITION:
                 self._found.examined += 1
@@ -66,11 +71,16 @@ class EndOfTask:
                 self._idle.add(channel)
             elif kind == _STATUS and not self._assigned.get(channel):
                 self._idle.discard(channel)
-        for seq, event in facts.of("lifecycle").tuples(("seq", "event")):
-            if event == LifeEvent.RESTORED_AS_FINISHED:
-                self._operators = 0
-            elif event in (_FINISH, _CLOSE, _FINISHED):
-                self._life.setdefault(event, []).append(seq)
+
+    @on_row("lifecycle")
+    def _life_event(self, seq: int, event: int) -> None:
+        if event == LifeEvent.RESTORED_AS_FINISHED:
+            self._operators = 0
+        elif event in (_FINISH, _CLOSE, _FINISHED):
+            self._life.setdefault(event, []).append(seq)
+
+    @reads(task_watermark=("input", "kind", "timestamp"))
+    def _reach(self, facts: Slice) -> None:
         rows = facts.of("task_watermark")
         if len(rows) and len(self._reached) < self._task.inputs:
             last = (rows.column("kind") == _WATERMARK) & (rows.column("timestamp") == MAX_WATERMARK)
@@ -78,15 +88,15 @@ class EndOfTask:
 
     def end(self, whole: bool) -> None:
         task = self._task.task
-        for one in self._ends:
+        for end in self._ends:
             wrong = (
-                self._wrong_end_of_data(one, whole) if one.kind == _END_OF_DATA else self._wrong_end_of_partition(one)
+                self._wrong_end_of_data(end, whole) if end.kind == _END_OF_DATA else self._wrong_end_of_partition(end)
             )
             if wrong:
-                self._found.broken(wrong, (task, one.seq), task=task, seq=one.seq, channel=one.channel)
+                self._found.broken(wrong, (task, end.seq), task=task, seq=end.seq, channel=end.channel)
         if not whole and _FINISHED in self._life:
             # Rule 4.18; in a whole run law channel-end requires every END_OF_PARTITION.
-            ended = {one.channel for one in self._ends if one.kind == _END_OF_PARTITION}
+            ended = {end.channel for end in self._ends if end.kind == _END_OF_PARTITION}
             for channel in sorted(self._assigned.keys() - ended):
                 what = "its sender finished, but no END_OF_PARTITION"
                 self._found.broken(what, (task, _AT_THE_END, channel), task=task, channel=channel)
@@ -121,16 +131,6 @@ def _assigned_edges(graph: JobGraph) -> set[int]:
     return {e.edge for e in graph.edges.values() if paths.is_assigned(e.source_vertex, e.source_operator)}
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> EndOfTask | None:
-    sent_on = graph.sent_by(task.task)
-    if not sent_on:
-        return None
-    edges = graph.once(_assigned_edges)
-    assigned = {channel.channel: channel.edge in edges for channel in sent_on}
-    holds_back = graph.once(EventTimePaths).holds_back(task.vertex)
-    return EndOfTask(task, len(graph.operators_of(task.vertex)), assigned, holds_back, found[ID])
-
-
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`. Rows examined: END_OF_DATA and END_OF_PARTITION rows of `sent`.
 - Each row is compared with the rows of its channel in `sent` and of its task in `lifecycle`. It is a violation when
@@ -159,8 +159,7 @@ LAWS: Final = (
         "sent after finish and before close, EndOfPartition after close.",
         ("4.9", "4.10", "4.17", "4.18"),
         Level.ELEMENTS,
-        {"sent": _ELEMENT, "lifecycle": ("event",), "task_watermark": ("input", "kind", "timestamp")},
-        _make,
+        EndOfTask,
         needs_channels,
         counts=_COUNTS,
     ),

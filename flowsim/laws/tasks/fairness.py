@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.laws.law import Findings
+from flowsim.laws.findings import Findings
 
 ID: Final = "fairness"
 COUNTS: Final = """\

@@ -7,39 +7,42 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.laws.channels.end_elements import received_ends, sent_ends
+from flowsim.laws.findings import FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.slices import Row, Slice
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine, on_row, reads
+from flowsim.laws.slices import Slice
 
 ID: Final = "life-cycle"
-_STEP: Final = ("seq", "operator", "event")
-_ELEMENT: Final = ("channel", "position", "kind", "timestamp")
 _END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
 _AT_THE_END: Final = 2**63 - 1
-_EVENTS: Final = {int(event): event.name.lower() for event in LifeEvent}
 _ENDS: Final = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 
 
-class LifeCycle:
+class LifeCycle(Machine):
     """Collects the steps of one task, as many as its chain is long, and replays them when its stop mode is known."""
 
-    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         operators = graph.operators_of(task.vertex)
         self._graph = graph
         self._task = task
         self._operators = len(operators)
-        self._may_emit_restored = not task.inputs and any(one.kind == "async_wait" for one in operators)
-        self._found = found
-        self._steps: list[Row] = []
+        self._may_emit_restored = not task.inputs and any(operator.kind == "async_wait" for operator in operators)
+        self._found = found[ID]
+        self._steps: list[tuple[int, int, int]] = []
         self._first_element: int | None = None
         self._data_ended: set[int] = set()
         self._ended: set[int] = set()
         self._undrained = False
         """Stopped without drain, or downstream of a task that was (rule 4.22)."""
 
-    def feed(self, facts: Slice) -> None:
-        self._steps += facts.of("lifecycle").tuples(_STEP)
+    @on_row("lifecycle")
+    def _step(self, seq: int, operator: int, event: int) -> None:
+        self._steps.append((seq, operator, event))
+
+    @reads(sent_ends, received_ends)
+    def _elements(self, facts: Slice) -> None:
         if self._first_element is None and not (self._may_emit_restored and self._is_restored(facts.attempt)):
             rows = facts.of("received" if self._task.inputs else "sent")
             self._first_element = int(rows.column("seq")[0]) if len(rows) else None
@@ -66,7 +69,7 @@ class LifeCycle:
         for seq, operator, event in self._steps:
             wrong = life.step(seq, operator, event)
             if wrong:
-                found.broken(wrong, (task, seq), task=task, seq=seq, operator=operator, event=_EVENTS.get(event, event))
+                found.broken(wrong, (task, seq), task=task, seq=seq, operator=operator, event=named(LifeEvent, event))
         first, opened = self._first_element, life.count[LifeEvent.OPEN]
         if first is not None and (opened < operators or first < life.last_open):
             what = "an element before all operators are open"
@@ -139,14 +142,10 @@ class _Life:
         if self._open_operators:
             return "ends with open operators"
         due = 0 if self._undrained else self._operators
-        found = [self.count[event] for event in (LifeEvent.OPEN, LifeEvent.FINISH, LifeEvent.CLOSE)]
-        if event != LifeEvent.FINISHED or found == [self._operators, due, self._operators]:
+        counts = [self.count[event] for event in (LifeEvent.OPEN, LifeEvent.FINISH, LifeEvent.CLOSE)]
+        if event != LifeEvent.FINISHED or counts == [self._operators, due, self._operators]:
             return ""
         return "finished without having opened, finished and closed its operators"
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> LifeCycle:
-    return LifeCycle(graph, task, found[ID])
 
 
 _COUNTS: Final = """\
@@ -185,8 +184,7 @@ LAWS: Final = (
         "input and finishes them, from head to tail. It closes them once, from tail to head, and ends once.",
         ("4.2", "4.11", "4.12", "4.13", "4.17", "4.24"),
         Level.ELEMENTS,
-        {"lifecycle": ("operator", "event"), "sent": _ELEMENT, "received": _ELEMENT},
-        _make,
+        LifeCycle,
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -8,29 +8,28 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, Level, MailAction, WaitKind
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Law
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.numbers import Numbers
-from flowsim.laws.slices import Mask, Rows, Slice
+from flowsim.laws.slices import Mask, Slice
 from flowsim.laws.tasks import fairness
 from flowsim.laws.tasks.fairness import Put, Rounds
 
 ID: Final = "mails"
-_MAIL: Final = ("action", "mail", "priority", "urgent")
-_STEP: Final = ("phase", "kind", "priority", "suspended")
-_PUT: Final = int(MailAction.PUT)
-_BEGIN, _WAIT, _RESUME = int(ActionPhase.BEGIN), int(ActionPhase.WAIT), int(ActionPhase.RESUME)
+_BEGIN, _WAIT = int(ActionPhase.BEGIN), int(ActionPhase.WAIT)
 _MAIL_ACTION, _DEFAULT_ACTION = int(ActionKind.MAIL), int(ActionKind.DEFAULT_ACTION)
 _YIELD = int(WaitKind.YIELD)
 
 
-class Mailbox:
+class Mailbox(Machine):
     """The waiting mails of one task, those taken but not started, and its open yields."""
 
-    def __init__(self, task: int, found: Findings, rounds: Rounds) -> None:
-        self._task = task
-        self._found = found
-        self._rounds = rounds
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._task = task.task
+        self._found = found[ID]
+        self._rounds = Rounds(task.task, found[fairness.ID])
         self._waiting: dict[int, Put] = {}
         """By number of the mail: sequence number of its PUT, its priority and whether it is urgent."""
         self._lines: dict[int, OrderedDict[int, None]] = {}
@@ -42,61 +41,15 @@ class Mailbox:
         self._begun_untaken = 0
         self._depth = 0
         """How many actions and waits are open."""
+        self._at_top: Mask = np.empty(0, dtype=np.bool_)
+        self._others = self._at_top
         self._level = 0
         self._least: dict[int, int] = {}
         """Per level of nested yields, the priority of the last yield that reached it."""
 
-    def feed(self, facts: Slice) -> None:
-        self._found.examined += len(facts.of("mails"))
-        at_top, others = self._masks(facts.of("actions"))
-        parts = (("mails", _MAIL), ("actions", _STEP, at_top), ("actions", _STEP, others))
-        for seq, part, row in facts.merged(*parts):
-            if part:
-                self._step(seq, part == 1, *row)
-            elif row[0] == _PUT:
-                self._put(seq, *row[1:])
-            else:
-                self._run(seq, *row[1:])
-
-    def _masks(self, rows: Rows) -> tuple[Mask, Mask]:
-        """The mails, default actions and waits that begin at the top level; the other mails that begin, and yields."""
-        phase, kind = rows.column("phase"), rows.column("kind")
-        opens = (phase == _BEGIN) | (phase == _WAIT)
-        depth = self._depth + np.cumsum(np.where(opens, 1, -1))
-        self._depth = int(depth[-1]) if len(depth) else self._depth
-        mails = (phase == _BEGIN) & (kind == _MAIL_ACTION)
-        at_top = opens & (depth == 1) & (mails | (phase == _WAIT) | (kind == _DEFAULT_ACTION))
-        return at_top, (mails | ((phase >= _WAIT) & (kind == _YIELD))) & ~at_top
-
-    def _step(self, seq: int, at_top: bool, phase: int, kind: int, priority: int, suspended: int) -> None:
-        if phase == _BEGIN and kind == _MAIL_ACTION:
-            self._found.examined += 1
-            mail, put = self._begin(seq)
-            if at_top:
-                self._rounds.mail(seq, mail, put, suspended)
-        elif phase == _BEGIN:
-            self._rounds.default_action(seq, suspended, self._earliest())
-        elif phase != _WAIT:
-            self._level -= 1
-            if phase == _RESUME and kind == _YIELD:
-                self._rounds.yielded(seq)
-        else:
-            if at_top:
-                self._rounds.wait(suspended)
-            if kind == _YIELD:
-                self._level += 1
-                self._least[self._level] = priority
-
-    def _earliest(self) -> int | None:
-        """The first PUT of the waiting mails that are not urgent."""
-        found: int | None = None
-        for line in self._lines.values():
-            if line:
-                put = self._waiting[next(iter(line))][0]
-                found = put if found is None or put < found else found
-        return found
-
+    @on_row("mails", action=MailAction.PUT)
     def _put(self, seq: int, mail: int, priority: int, urgent: int) -> None:
+        self._found.examined += 1
         if mail in self._ran_unput:
             self._ran_unput.remove(mail)
         elif mail in self._waiting or mail in self._ran:
@@ -106,7 +59,9 @@ class Mailbox:
             if not urgent:
                 self._lines.setdefault(priority, OrderedDict())[mail] = None
 
+    @on_row("mails", action=MailAction.RUN)
     def _run(self, seq: int, mail: int, priority: int, urgent: int) -> None:
+        self._found.examined += 1
         put = self._waiting.pop(mail, None)
         if self._begun_untaken:
             self._begun_untaken -= 1
@@ -121,6 +76,49 @@ class Mailbox:
             self._ran.add(mail)
             self._ran_unput.add(mail)
             self._broken("a mail runs that was not put before", seq, mail=mail)
+
+    @reads(actions=("phase", "kind"))
+    def _select_actions(self, facts: Slice) -> None:
+        """The mails, default actions and waits that begin at the top level; the other mails that begin, and yields."""
+        rows = facts.of("actions")
+        phase, kind = rows.column("phase"), rows.column("kind")
+        opens = (phase == _BEGIN) | (phase == _WAIT)
+        depth = self._depth + np.cumsum(np.where(opens, 1, -1))
+        self._depth = int(depth[-1]) if len(depth) else self._depth
+        mails = (phase == _BEGIN) & (kind == _MAIL_ACTION)
+        self._at_top = opens & (depth == 1) & (mails | (phase == _WAIT) | (kind == _DEFAULT_ACTION))
+        self._others = (mails | ((phase >= _WAIT) & (kind == _YIELD))) & ~self._at_top
+
+    @on_row("actions", lambda self, facts: self._at_top)
+    def _at_top_level(self, seq: int, phase: int, kind: int, priority: int, suspended: int) -> None:
+        if phase == _BEGIN and kind == _MAIL_ACTION:
+            self._found.examined += 1
+            self._rounds.mail(seq, *self._begin(seq), suspended)
+        elif phase == _BEGIN:
+            self._rounds.default_action(seq, suspended, self._earliest())
+        else:
+            self._rounds.wait(suspended)
+            if kind == _YIELD:
+                self._begin_yield(priority)
+
+    @on_row("actions", lambda self, facts: self._others)
+    def _inside(self, seq: int, phase: int, kind: int, priority: int) -> None:
+        if phase == _BEGIN:
+            self._found.examined += 1
+            self._begin(seq)
+        elif phase == _WAIT:
+            self._begin_yield(priority)
+        else:
+            self._level -= 1
+            self._rounds.yielded(seq)
+
+    def _begin_yield(self, priority: int) -> None:
+        self._level += 1
+        self._least[self._level] = priority
+
+    def _earliest(self) -> int | None:
+        """The first PUT of the waiting mails that are not urgent."""
+        return min((self._waiting[next(iter(line))][0] for line in self._lines.values() if line), default=None)
 
     def _run_in_turn(self, seq: int, mail: int, run_as: tuple[int, int], put: Put) -> None:
         """First in, first out among mails of one priority that are not urgent (rules 3.4, 3.5)."""
@@ -159,11 +157,6 @@ class Mailbox:
             self._broken("a mail was put, but never ran", seq, mail=mail, priority=priority, urgent=urgent)
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Mailbox:
-    rounds = Rounds(task.task, found.get(fairness.ID) or Findings())
-    return Mailbox(task.task, found.get(ID) or Findings(), rounds)
-
-
 _COUNTS: Final = """\
 - Rows examined: rows of `mails`, and BEGIN rows of kind MAIL in `actions`.
 - Every PUT row of a mail except the first, and every RUN row except the first, is a violation. Below, only the first
@@ -184,8 +177,6 @@ _COUNTS: Final = """\
     level to this value.
 """
 
-_READS: Final = {"mails": _MAIL, "actions": _STEP}
-
 LAWS: Final = (
     Law(
         ID,
@@ -193,8 +184,7 @@ LAWS: Final = (
         "Inside a yield, only mails of its priority or above run.",
         ("3.4", "3.5", "3.8", "3.16", "3.21"),
         Level.FULL,
-        _READS,
-        _make,
+        Mailbox,
         counts=_COUNTS,
     ),
     Law(
@@ -203,8 +193,7 @@ LAWS: Final = (
         "suspended or a yield runs the mail. The default action waits for the whole batch.",
         ("3.2", "3.10", "3.12", "3.13", "3.21"),
         Level.FULL,
-        _READS,
-        _make,
+        Mailbox,
         counts=fairness.COUNTS,
     ),
 )

@@ -5,60 +5,49 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import Level, StateAction
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, StateOfOperator, Task
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
-from flowsim.laws.slices import Slice
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine, on_row
 
 ID: Final = "state"
 _WHAT: Final = {
     int(StateAction.WRONG_CONTENT): "a call left something else in a state than it should have",
     int(StateAction.WRONG_READ): "a read of a state returned something else than it should have",
 }
-_COLUMNS: Final = (
-    "seq", "time_ns", "operator", "state", "action", "key_hash", "key", "entries", "fingerprint", "window_start", "window_end",
-)  # fmt: skip
 
 
-class ComparedStates:
+class ComparedStates(Machine):
     """Counts the changes of the states of one task, and finds the calls that differ from the state's model."""
 
-    def __init__(self, task: int, states: list[StateOfOperator], found: Findings) -> None:
-        self._task = task
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        states = [state for state in graph.states if state.task == task.task and _is_judged(state)]
+        self._task = task.task
         self._states = {(state.operator, state.state): state for state in states}
-        self._found = found
-        found.examined += len(states)
+        self._found = found[ID]
+        self._found.examined += len(states)
 
-    def feed(self, facts: Slice) -> None:
-        rows = facts.of("state_changes")
-        for row in rows.tuples(_COLUMNS):
-            state = self._states.get((row[2], row[3]))
-            if state is None or not _is_judged(state):
-                continue
-            self._found.examined += 1
-            if row[4] in _WHAT:
-                self._broken(state, row)
-
-    def _broken(self, state: StateOfOperator, row: tuple[int, ...]) -> None:
-        seq, time_ns, operator, _, action, key_hash, key, entries, fingerprint, start, end = row
-        window = {"window_start": start, "window_end": end} if start or end else {}
-        self._found.broken(
-            _WHAT[action], (self._task, seq), task=self._task, seq=seq, time_ns=time_ns, operator=operator,
-            state=state.name, kind=state.kind, key_hash=key_hash, key=key, **window, expected_entries=entries,
-            expected_fingerprint=fingerprint,
-        )  # fmt: skip
-
-    def end(self, whole: bool) -> None:
-        """Nothing is left to examine."""
+    @on_row("state_changes")
+    def _change(
+        self, seq: int, time_ns: int, operator: int, state: int, action: int, key_hash: int, key: int, entries: int,
+        fingerprint: int, window_start: int, window_end: int,
+    ) -> None:  # fmt: skip
+        about = self._states.get((operator, state))
+        if about is None:
+            return
+        self._found.examined += 1
+        if action in _WHAT:
+            window = {"window_start": window_start, "window_end": window_end} if window_start or window_end else {}
+            self._found.broken(
+                _WHAT[action], (self._task, seq), task=self._task, seq=seq, time_ns=time_ns, operator=operator,
+                state=about.name, kind=about.kind, key_hash=key_hash, key=key, **window, expected_entries=entries,
+                expected_fingerprint=fingerprint,
+            )  # fmt: skip
 
 
 def _is_judged(state: StateOfOperator) -> bool:
     """Whether a state has a model; the contents of windows are what law window-fire judges."""
     return not state.kind.startswith("window_")
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ComparedStates | None:
-    states = [state for state in graph.states if state.task == task.task and _is_judged(state)]
-    return ComparedStates(task.task, states, found[ID]) if states else None
 
 
 def _applies(graph: JobGraph) -> str:
@@ -74,8 +63,7 @@ LAWS: Final = (
         "calls before it make of the state.",
         ("14.1", "14.2", "14.3", "14.4", "14.5", "14.6", "14.7"),
         Level.FULL,
-        {"state_changes": _COLUMNS},
-        _make,
+        ComparedStates,
         _applies,
         attempts=Attempts.ALL,
         counts="""\

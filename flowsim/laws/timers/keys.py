@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from flowsim.laws.findings import Findings
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.job_graph import Task
-from flowsim.laws.law import Findings
 from flowsim.laws.slices import Ints, Rows
 
 DESCRIPTION: Final = ("key", "key_hash", "key_type", "key_json")

@@ -11,7 +11,7 @@ import numpy as np
 from flowsim.facts.kinds import TimeDomain, TimerAction
 from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.paths import FREE, INPUTS
-from flowsim.laws.law import Findings
+from flowsim.laws.findings import Findings
 from flowsim.laws.slices import Mask, Row, Rows
 from flowsim.laws.timers.free_moments import FreeMoments
 from flowsim.laws.timers.waiting import Due, Name, Waiting

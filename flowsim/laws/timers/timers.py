@@ -11,8 +11,10 @@ from flowsim.laws.channels.end_elements import received_ends
 from flowsim.laws.event_time.marks import arrived_event_time, generated_event_time, sent_event_time, watermarks
 from flowsim.laws.event_time.origins import CombinedInputs
 from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Mask, Rows, Slice
 from flowsim.laws.timers.free_moments import ACTIONS, QUIESCED, STOPPED, FreeMoments
 from flowsim.laws.timers.keys import DESCRIPTION, OwnKeys
@@ -36,7 +38,7 @@ Restored = tuple[int, int, int, int, int, int, int]
 """A timer: operator, service, domain, timestamp, key and window."""
 
 
-class KeyedTask:
+class KeyedTask(Machine):
     """Replays the timers of one attempt of a task together with the watermarks of its operators."""
 
     __slots__ = (
@@ -163,7 +165,7 @@ def _by_service(timers: Rows) -> dict[tuple[int, int], Mask | None]:
     return {place: (operator == place[0]) & (number == place[1]) for place in places}
 
 
-class OtherTask:
+class OtherTask(Machine):
     """A task without keyed inputs: every timer is a violation (rule 9.17)."""
 
     __slots__ = ("_found",)
@@ -260,10 +262,10 @@ LAWS: Final = (
         "fire before the watermark is passed on; those of processing time fire as soon as the task can run their mail.",
         ("3.11", "3.27", "8.15", "9.1", "9.2", "9.4", "9.8", "9.9", "9.10", "9.11", "9.12", "9.13", "9.14"),
         Level.FULL,
-        READS,
         _make,
         needs_keyed_edges,
         attempts=Attempts.FRESH,
+        declared=READS,
         counts=_COUNTS,
     ),
 )  # fmt: skip

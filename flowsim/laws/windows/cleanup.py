@@ -9,8 +9,10 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import Level, TimeDomain, TimerAction
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Ints, Row, Slice
 from flowsim.laws.windows.joins import Bounds, joins_of
 from flowsim.laws.windows.merging import MergingWindows
@@ -32,7 +34,7 @@ interval join.
 """
 
 
-class CleanupMachine:
+class CleanupMachine(Machine):
     """Examines one operator of one subtask: whether its state and the timers that remove it match."""
 
     def __init__(self, task: int, operator: int, plan: WindowPlan | Bounds, found: Findings) -> None:
@@ -217,13 +219,13 @@ LAWS: Final = (
         "for a window that was merged into another window.",
         ("10.8", "10.15", "10.23", "10.26", "10.36"),
         Level.FULL,
-        {
-            "window_intake": ("operator", *_TAKEN[1:]),
-            "timers": ("operator", *_TIMERS),
-        },
         _make,
         _needs_judged,
         attempts=Attempts.FRESH,
+        declared={
+            "window_intake": ("operator", *_TAKEN[1:]),
+            "timers": ("operator", *_TIMERS),
+        },
         counts=_COUNTS,
     ),
 )

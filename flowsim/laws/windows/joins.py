@@ -9,8 +9,10 @@ from typing import Final
 from flowsim.facts.kinds import Level
 from flowsim.laws.event_time.origins import CombinedInputs
 from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Part, Slice
 from flowsim.laws.windows.plan import JOINS, late_operators, rows_of
 from flowsim.laws.windows.timeline import READS
@@ -80,7 +82,7 @@ class JoinModel:
                 self.pairs.expect((self.intakes, key, left, right, max(at, timestamp)), seq)
 
 
-class JoinMachine:
+class JoinMachine(Machine):
     """Examines one interval join of one subtask."""
 
     __slots__ = ("_found", "_inputs", "_last_cause", "_model", "_operator", "_task")
@@ -223,11 +225,11 @@ LAWS: Final = (
         "unless one of them is late or already removed, and for no other pair.",
         ("10.33", "10.34", "10.35", "10.36"),
         Level.ELEMENTS,
-        {"task_watermark": _MARKS, **{table: ("operator", *columns) for table, columns in _COLUMNS.items()}},
         _make,
         _needs_joins,
         _unjudged,
         attempts=Attempts.FRESH,
+        declared={"task_watermark": _MARKS, **{table: ("operator", *columns) for table, columns in _COLUMNS.items()}},
         counts=_COUNTS,
     ),
     Law(
@@ -236,11 +238,11 @@ LAWS: Final = (
         "and a coGroup calls its function once with the records of both sides.",
         ("10.37",),
         Level.ELEMENTS,
-        READS,
         make,
         _needs_window_joins,
         _unjudged_windows,
         attempts=Attempts.FRESH,
+        declared=READS,
         counts=_COUNTS_OF_WINDOWS,
         of_keys=make,
     ),

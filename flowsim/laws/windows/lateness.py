@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flowsim.laws.elements import sent_by_channel
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Findings, KeyPart
+from flowsim.laws.law import KeyPart
 from flowsim.laws.slices import Slice
 from flowsim.laws.windows.plan import LATE_KINDS, rows_of
 

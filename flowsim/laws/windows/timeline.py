@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, FireCause, WindowResult
-from flowsim.laws.law import Findings, KeyPart
+from flowsim.laws.findings import Findings
+from flowsim.laws.law import KeyPart
 from flowsim.laws.slices import Ints, Mask, Part, Row, Slice
 from flowsim.laws.windows.model import Intake, WindowModel
 from flowsim.laws.windows.plan import WindowPlan, is_in, rows_of

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import Level
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Attempts, Findings, FoundByLaw, KeyPart, Law
+from flowsim.laws.law import Attempts, KeyPart, Law
+from flowsim.laws.machine import Machine
 from flowsim.laws.slices import Slice
 from flowsim.laws.windows.lateness import LateCounts, LateOperator, compare_late_counts
 from flowsim.laws.windows.plan import LATE_KINDS, late_operators
@@ -18,7 +20,7 @@ LATENESS: Final = "lateness"
 WINDOW_JOINS: Final = "window-joins"
 
 
-class WindowMachine:
+class WindowMachine(Machine):
     """Examines the operators of one task that can detect late records; with ``part`` only some of their keys.
 
     Every part counts the intakes of all keys and gets all watermarks. The first part also gets the counters of
@@ -203,11 +205,11 @@ LAWS: Final = (
         "with exactly the records that belong to it.",
         ("10.1", "10.7", "10.12", "10.13", "10.17"),
         Level.ELEMENTS,
-        READS,
         make,
         _needs_windows,
         _unjudged,
         attempts=Attempts.FRESH,
+        declared=READS,
         counts=_COUNTS_WINDOW_FIRE,
         of_keys=make,
     ),
@@ -216,10 +218,10 @@ LAWS: Final = (
         "A record is dropped as late exactly if all its windows have been cleaned up before it arrives.",
         ("10.8", "10.9", "10.10"),
         Level.ELEMENTS,
-        READS,
         make,
         _needs_windows,
         attempts=Attempts.FRESH,
+        declared=READS,
         counts=_COUNTS_LATE_ROWS,
         of_keys=make,
     ),
@@ -228,15 +230,15 @@ LAWS: Final = (
         "Every late record is either dropped and counted, or emitted to the late side output. This happens to no other record.",
         ("10.9", "10.10", "10.35"),
         Level.ELEMENTS,
-        {
-            **READS,
-            "operator_counts": ("operator", "records_in", "records_dropped"),
-            "sent": ("channel", "kind"),
-        },
         make,
         _needs_late_operators,
         join=compare_late_counts,
         attempts=Attempts.FRESH,
+        declared={
+            **READS,
+            "operator_counts": ("operator", "records_in", "records_dropped"),
+            "sent": ("channel", "kind"),
+        },
         counts=_COUNTS_LATENESS,
         of_keys=make,
     ),

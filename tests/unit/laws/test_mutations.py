@@ -10,8 +10,9 @@ import pytest
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.catalogue import LAWS
+from flowsim.laws.findings import EVIDENCE_ROWS
 from flowsim.laws.judge import NOTHING_RECORDED, check_all
-from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.law_ids import LAW_IDS
 from flowsim.recording.reader import Recording
 from flowsim.validation.judge import open_runs, validate

@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
+from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import job_graph
-from flowsim.laws.law import Findings, reads_of
+from flowsim.laws.law import reads_of
 from flowsim.laws.windows.lateness import LateCounts, compare_late_counts
 from flowsim.laws.windows.window_laws import LATENESS, LAWS, make
 from tests.support.facts.cases import Case, small, with_windows

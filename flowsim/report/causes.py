@@ -17,11 +17,12 @@ from typing import Any, Final
 import numpy as np
 
 from flowsim.facts.schema import LATE_DROP, WINDOW_INTAKE
+from flowsim.history.lateness import accepted_behind
 from flowsim.history.rows import Rows
 from flowsim.report.encoding import DIFFERENCES, VALUES, bounded, varints
 from flowsim.report.fact_columns import FactColumns, Ints
 from flowsim.why.alike_causes import Chains, Wording
-from flowsim.why.event_time.in_time import accepted_behind, in_time_chains
+from flowsim.why.event_time.in_time import in_time_chains
 from flowsim.why.event_time.late_chain import late_chains
 from flowsim.why.run_facts import RunFacts
 from flowsim.why.sentence import KeyValue, RecordValue, Words

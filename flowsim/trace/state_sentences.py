@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import StateAction
+from flowsim.history.keyed_state import WRONG
 from flowsim.quantities import count_text
 from flowsim.trace.names import Names
 from flowsim.trace.phrases import STATE_CHANGES
 from flowsim.trace.sentence import Sentence, joined, window_text
-
-WRONG: Final = (StateAction.WRONG_CONTENT, StateAction.WRONG_READ)
-"""The actions of rows that are no changes: differences that law state reports."""
 
 _COUNTED: Final = {"list": "element", "map": "entry", "window_records": "record"}
 

@@ -10,12 +10,31 @@ from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.history.windows import Window
-from flowsim.why.no_results import OperatorAt
+from flowsim.laws.job_graph import Operator
 from flowsim.why.run_facts import RunFacts
 
 _TIME: Final = r"-?\d[\d,]*|\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?"
 _WINDOW: Final = re.compile(rf"\[?\s*({_TIME})\s*(?:,\s|\.\.|;|,)\s*({_TIME})\s*\)?")
 _TIMESTAMP: Final = re.compile(rf"@({_TIME})")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorAt:
+    """An operator, in one of its subtasks or in all."""
+
+    operator: Operator
+    subtask: int | None = None
+
+    @property
+    def name(self) -> str:
+        if self.subtask is None:
+            return self.operator.name
+        return f"{self.operator.name}, subtask {self.subtask + 1},"
+
+    def tasks(self, facts: RunFacts) -> list[int]:
+        """The tasks that run it."""
+        tasks = facts.graph.tasks_of(self.operator.vertex)
+        return [task.task for task in tasks if self.subtask in (None, task.subtask)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +99,16 @@ def keys_of(facts: RunFacts, text: str) -> frozenset[int] | None:
             "a window is written as '[0, 500)'"
         )
     return frozenset(found)
+
+
+def window_tasks(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[tuple[int, Operator]]:
+    """The window operators that a question is about, in each task."""
+    vertices = {one.operator.vertex for one in about.operators}
+    return [
+        (task, operator)
+        for task in facts.graph.tasks
+        for operator in facts.operators_of(task)
+        if operator.kind == "window"
+        and (tasks is None or task in tasks)
+        and (not vertices or operator.vertex in vertices)
+    ]

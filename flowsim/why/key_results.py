@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
-from flowsim.facts.kinds import ElementKind
 from flowsim.history.timers import Fate, TimerLife, lives_of
-from flowsim.laws.job_graph import Channel, Operator
+from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text
+from flowsim.why.about import OperatorAt
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.key_calls import why_calls
+from flowsim.why.key_records import KeyRecords, key_records
 from flowsim.why.key_state import state_causes
-from flowsim.why.no_results import OperatorAt, results_missing
+from flowsim.why.no_results import results_missing
 from flowsim.why.restarts import attempt_text
-from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+from flowsim.why.run_facts import RunFacts, place_of
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
-from flowsim.why.waits.channel_flow import counted, flow_of
+from flowsim.why.waits.channel_flow import flow_of
 from flowsim.why.waits.waits_for_input import arrival_cause
 
 _REDUCES: Final = ("reduce", "sum", "min", "max", "min_by", "max_by")
 _OPEN: Final = (Fate.WAITS, Fate.DROPPED, Fate.LEFT)
-
-
-@dataclass(frozen=True, slots=True)
-class KeyRecords:
-    """The records of a key that its senders sent to one task; rows of ``sent``. ``under_way``: not read yet."""
-
-    arrived: list[Row]
-    under_way: list[tuple[Channel, Row]]
 
 
 def upstream_vertices(facts: RunFacts, operators: Iterable[Operator]) -> list[int]:
@@ -114,27 +104,6 @@ def _chosen(facts: RunFacts, lives: list[TimerLife]) -> TimerLife:
     if open_:
         return min(open_, key=lambda life: (life.name[0], life.timestamp))
     return max(of_attempt, key=lambda life: -1 if life.end is None else life.end["seq"])
-
-
-def key_records(facts: RunFacts, task: int, keys: frozenset[int]) -> KeyRecords:
-    """The records of a key in the channels of a task."""
-    arrived, under_way = list[Row](), list[tuple[Channel, Row]]()
-    for channel in facts.received_by(task):
-        if facts.graph.edges[channel.edge].partitioner != "HASH":
-            continue
-        sent = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
-        read = flow_of(facts, channel).received
-        for part, is_read in ((sent.cut(0, read), True), (sent.cut(read, len(sent)), False)):
-            for row in _records_of(part, keys):
-                if is_read:
-                    arrived.append(row)
-                else:
-                    under_way.append((channel, row))
-    return KeyRecords(arrived, under_way)
-
-
-def _records_of(rows: Rows, keys: frozenset[int]) -> Rows:
-    return rows.where((rows["kind"] == ElementKind.RECORD) & np.isin(rows["key"], sorted(keys)))
 
 
 def _under_way(facts: RunFacts, name: str, task: int, records: KeyRecords) -> WhyAnswer:

@@ -7,17 +7,14 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import StateAction
+from flowsim.history.keyed_state import is_empty, state_changes
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import window_text
-from flowsim.trace.state_sentences import WRONG
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.timers.calls import call_of, sentence
-
-StateName = tuple[int, ...]
-"""Number of the state, key, and window."""
 
 _ENTRIES: Final = {"list": "element", "map": "entry", "window_records": "record"}
 _DONE: Final = {
@@ -26,29 +23,6 @@ _DONE: Final = {
     StateAction.REMOVE: "removed an entry from it",
     StateAction.CLEAR: "cleared it",
 }
-
-
-def state_changes(
-    facts: RunFacts, task: int, operator: Operator, keys: frozenset[int] | None
-) -> dict[StateName, list[Row]]:
-    """The changes of each state of these keys (None: of all) that the state at the moment contains.
-
-    These include changes before a restart, up to the snapshot that was restored.
-    """
-    if not facts.is_full:
-        return {}
-    rows = facts.rows_of_state("state_changes", task)
-    found: dict[StateName, list[Row]] = {}
-    mask = (rows["operator"] == operator.operator) & ~np.isin(rows["action"], WRONG)
-    for row in rows.where(mask if keys is None else mask & np.isin(rows["key"], sorted(keys))):
-        name = row["state"], row["key"], row["window_start"], row["window_end"]
-        found.setdefault(name, []).append(row)
-    return found
-
-
-def is_empty(row: Row) -> bool:
-    """Whether a state is empty after a change."""
-    return row["action"] == StateAction.CLEAR or not row["entries"]
 
 
 def state_causes(facts: RunFacts, task: int, operator: Operator, keys: frozenset[int]) -> list[Cause]:

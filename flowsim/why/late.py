@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from flowsim.errors import BadInput
+from flowsim.history.lateness import arrivals_of, is_behind, is_interval_join
 from flowsim.history.windows import windows_of
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import window_plan
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.event_time.in_time import in_time_chains, is_behind, never_late
-from flowsim.why.event_time.late_chain import is_interval_join, late_chains
+from flowsim.why.event_time.in_time import in_time_chains, never_late
+from flowsim.why.event_time.late_chain import late_chains
 from flowsim.why.records import Records
 from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import Mask, Row, Rows, RunFacts, place_of
@@ -60,13 +61,12 @@ def _explained(facts: RunFacts, drops: Rows) -> WhyAnswer:
 def why_arrival(facts: RunFacts, intake: Row) -> WhyAnswer:
     """Explains why a record was late or not. ``intake``: of table ``window_intake``."""
     facts = facts.in_attempt_of(intake, "window_intake")
-    of_operator = {"operator": intake["operator"]}
-    drops = facts.rows("late_drop", intake["task"]).equal(**of_operator).after(intake["seq"])
-    intakes = facts.rows("window_intake", intake["task"])
-    following = intakes.equal(**of_operator).after(intake["seq"]).first()
-    if len(drops) and (following is None or drops.row(0)["seq"] < following["seq"]):
-        return _explained(facts, drops.cut(0, 1))
-    return _in_time(facts, intakes.equal(seq=intake["seq"]))
+    intakes, drops = (
+        facts.rows(table, intake["task"]).equal(operator=intake["operator"]) for table in ("window_intake", "late_drop")
+    )
+    own = intakes["seq"] == intake["seq"]
+    late = drops.where(arrivals_of(intakes, drops) == own.argmax())
+    return _explained(facts, late.cut(0, 1)) if len(late) else _in_time(facts, intakes.where(own))
 
 
 def _elsewhere(facts: RunFacts, drop: Row) -> tuple[str, ...]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
-from flowsim.facts.kinds import DRAIN, ElementKind, TimerAction
+from flowsim.facts.kinds import ElementKind, TimerAction
+from flowsim.history.lateness import received_records
 from flowsim.laws.event_time.paths import EventTimePaths
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import record_text
@@ -14,22 +13,6 @@ from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 
 _MOST_LISTED: Final = 16
-
-
-def received_records(facts: RunFacts, task: int) -> tuple[Rows, Rows]:
-    """The records that a task received: those that its operators got, and those behind the end of their input."""
-    rows = facts.rows("received", task)
-    lost = np.zeros(len(rows), dtype=np.bool_)
-    ends = rows.equal(kind=ElementKind.END_OF_DATA, timestamp=DRAIN)
-    channels: dict[int, list[int]] = {}
-    for channel in facts.received_by(task):
-        channels.setdefault(channel.input, []).append(channel.channel)
-    for of_input in channels.values():
-        ended = ends.where(np.isin(ends["channel"], of_input))
-        if len(np.unique(ended["channel"])) == len(of_input):
-            lost |= np.isin(rows["channel"], of_input) & (rows["seq"] > ended["seq"].max())
-    is_record = rows["kind"] == ElementKind.RECORD
-    return rows.where(is_record & ~lost), rows.where(is_record & lost)
 
 
 def lost_causes(facts: RunFacts, task: int) -> list[Cause]:

@@ -13,13 +13,13 @@ from flowsim.quantities import count_text
 from flowsim.recording.manifest import RunStatus
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
-from flowsim.why.about import About, about_of, keys_of
+from flowsim.why.about import About, OperatorAt, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
 from flowsim.why.key_calls import why_calls
 from flowsim.why.key_results import never_arrived, upstream_vertices, why_key
 from flowsim.why.late import why_arrival
-from flowsim.why.no_results import OperatorAt, missing_key, output_text, results_missing, rows_out, waiting_text
+from flowsim.why.no_results import missing_key, output_text, results_missing, rows_out, waiting_text
 from flowsim.why.restored_state import snapshot_of_another_run, snapshot_text
 from flowsim.why.run_facts import RunFacts, place_of
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, TimerAction
+from flowsim.history.lateness import received_records
 from flowsim.history.timers import TimerLife, later_end, open_timers
 from flowsim.history.windows import Pane, fires_of, panes_of, pending
 from flowsim.laws.java_key import owner_subtask
@@ -16,10 +15,11 @@ from flowsim.quantities import count_text
 from flowsim.trace.places import Place
 from flowsim.trace.time import event_time
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from flowsim.why.about import OperatorAt
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
-from flowsim.why.lost_behind_end import lost_causes, received_records
+from flowsim.why.lost_behind_end import lost_causes
 from flowsim.why.restarts import attempt_text, early_end_causes, is_restarted
 from flowsim.why.restored_state import besides_text, restored_timers_causes, snapshot_of_another_run
 from flowsim.why.run_facts import Row, RunFacts, place_of
@@ -31,25 +31,6 @@ from flowsim.why.waits.waits_for_input import arrival_cause
 from flowsim.why.waits.waits_in_element import entry_text, is_async, queue_of
 
 _ENDS = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorAt:
-    """An operator, in one of its subtasks or in all."""
-
-    operator: Operator
-    subtask: int | None = None
-
-    @property
-    def name(self) -> str:
-        if self.subtask is None:
-            return self.operator.name
-        return f"{self.operator.name}, subtask {self.subtask + 1},"
-
-    def tasks(self, facts: RunFacts) -> list[int]:
-        """The tasks that run it."""
-        tasks = facts.graph.tasks_of(self.operator.vertex)
-        return [task.task for task in tasks if self.subtask in (None, task.subtask)]
 
 
 def records_in(facts: RunFacts, one: OperatorAt) -> tuple[int | None, Row | None]:

@@ -17,6 +17,7 @@ from flowsim.quantities import count_text
 from flowsim.trace.names import Names
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time, moment_text, span_text
+from flowsim.units import NO_TIMESTAMP
 
 Number = int | npt.NDArray[np.int64]
 """An integer, or a column of them."""
@@ -173,3 +174,8 @@ class Sentence(tuple[Part, ...]):
 def _row(part: Quantity, row: int) -> Quantity:
     numbers = [number if isinstance(number, int) else number.item(row) for number in numbers_of(part)]
     return _with_numbers(part, numbers)
+
+
+def watermark_text(timestamp: int) -> str:
+    """The watermark of a task, a channel or a split; it may have none yet."""
+    return "no watermark yet" if timestamp == NO_TIMESTAMP else f"watermark {event_time(timestamp)}"

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ActionKind, ActionPhase, LifeEvent
+from flowsim.history.watermark_strategies import strategy_of
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.event_time.seen_records import strategy_of
 from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.final_checkpoint import final_causes

@@ -4,54 +4,24 @@ from __future__ import annotations
 
 from enum import Enum
 
-from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind
+from flowsim.facts.kinds import ActionKind, ActionPhase
 from flowsim.history.rows import alike
+from flowsim.history.watermark_strategies import delay_of, is_highest_less_bound, seen_records, strategy_of
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import duration_text
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.seen_records import seen_records, strategy_of
 from flowsim.why.event_time.splits import merged, splits_of
 from flowsim.why.run_facts import Ints, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, RecordCount, Sentence
 from flowsim.why.waits.task_state import open_frames
 
 
-def generator_of(facts: RunFacts, channel: Channel) -> Operator | None:
-    """The operator in the sender's chain whose strategy makes the watermarks of a channel; None if they pass through."""
-    return facts.shared(("generator", channel.edge), channel.source_task, lambda: _generator_of(facts, channel))
-
-
-def _generator_of(facts: RunFacts, channel: Channel) -> Operator | None:
-    number = facts.graph.edges[channel.edge].source_operator
-    while number >= 0:
-        operator = facts.operator(channel.source_task, number)
-        if operator is None:
-            return None
-        if strategy_of(operator) is not None:
-            return operator
-        number = operator.input_operator
-    return None
-
-
-def is_source(facts: RunFacts, task: int) -> bool:
-    """Whether a task has no input."""
-    return facts.graph.tasks[task].inputs == 0
-
-
 def sent_at(facts: RunFacts, channel: Channel, position: int) -> Row | None:
     """The element at a position of a channel, as its sender recorded it."""
     return facts.rows("sent", channel.source_task).equal(channel=channel.channel, position=position).first()
-
-
-def generated(
-    facts: RunFacts, task: int, operator: Operator, kind: ElementKind, timestamp: int, seq: int
-) -> Row | None:
-    """The last time before a fact at which a strategy emitted this watermark or status for the whole operator."""
-    rows = facts.rows("generated_watermark", task).before(seq)
-    return rows.equal(operator=operator.operator, split=-1, kind=kind, timestamp=timestamp).last()
 
 
 def add_watermark_causes(
@@ -96,18 +66,6 @@ def _from_splits(facts: RunFacts, task: int, operator: Operator, row: Row) -> Ca
     is_by_bound = is_highest_less_bound(operator, row)
     rules = ("8.1",) if is_by_bound else ("8.1", "8.6")
     return Cause(_by_records(text, operator, row, is_by_bound=is_by_bound), rules, place_of(row))
-
-
-def delay_of(operator: Operator) -> int | None:
-    """How far the watermark is behind the highest timestamp (rule 8.1); None for strategies of another kind."""
-    strategy = strategy_of(operator) or {}
-    return number_of(strategy, "bound_ms") + 1 if strategy.get("kind") in ("bounded", "monotonous") else None
-
-
-def is_highest_less_bound(operator: Operator, row: Row) -> bool:
-    """Whether a watermark follows from the highest timestamp before it."""
-    delay = delay_of(operator)
-    return delay is not None and row["max_timestamp"] - delay == row["timestamp"]
 
 
 def formula(operator: Operator, row: Row | Rows) -> Sentence:

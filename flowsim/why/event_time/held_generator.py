@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.watermark_strategies import delay_of, is_highest_less_bound, seen_records, strategy_of
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.places import Place
 from flowsim.trace.time import event_time
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.alignment import alignment_causes, paused_row
-from flowsim.why.event_time.generators import delay_of, formula, is_highest_less_bound
+from flowsim.why.event_time.generators import formula
 from flowsim.why.event_time.idleness import idleness_cause
-from flowsim.why.event_time.seen_records import last_seen_text, seen_records, strategy_of
-from flowsim.why.event_time.splits import Split, merged, splits_of, watermark_text
+from flowsim.why.event_time.splits import Split, merged, splits_of
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+from flowsim.why.sentence import watermark_text
 from flowsim.why.waiting import wait_and_causes
+from flowsim.why.waits.alignment import alignment_causes, paused_row
 from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import Doing, state_of
 
@@ -71,12 +72,12 @@ def _last_watermark(facts: RunFacts, task: int, operator: Operator, split: Split
             return Cause(text, ("8.1",), _last_place(facts, task))
         text, row = f"{name} has generated no watermark so far.", None if of_records is None else of_records.last()
         place = _last_place(facts, task) if row is None else place_of(row)
-        return Cause(text + last_seen_text(facts, of_records), ("8.1", "8.2"), place)
+        return Cause(text + _last_seen_text(facts, of_records), ("8.1", "8.2"), place)
     if last["timestamp"] == MAX_WATERMARK:
         return Cause(f"{name} generated its last watermark, MAX, at the end of its input.", ("4.10",), place_of(last))
     text = f"{name} generated watermark {event_time(last['timestamp'])} after {count_text(last['records'], 'record')}"
     how = f": {formula(operator, last)}" if is_highest_less_bound(operator, last) else ""
-    return Cause(f"{text}{how}.{last_seen_text(facts, of_records)}", ("8.1",), place_of(last))
+    return Cause(f"{text}{how}.{_last_seen_text(facts, of_records)}", ("8.1",), place_of(last))
 
 
 def _reached(
@@ -176,3 +177,11 @@ def _split_cause(facts: RunFacts, task: int, operator: Operator, splits: Sequenc
 def _last_place(facts: RunFacts, task: int) -> Place | None:
     life = facts.rows("lifecycle", task).last()
     return None if life is None else place_of(life)
+
+
+def _last_seen_text(facts: RunFacts, seen: Rows | None) -> str:
+    """The last record of a strategy as a sentence; '' if none is shown."""
+    row = None if seen is None else seen.last()
+    if row is None:
+        return ""
+    return f" Its last record came at {facts.moment(row['time_ns'])}, with timestamp {event_time(row['timestamp'])}."

@@ -5,16 +5,15 @@ from __future__ import annotations
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.history.task_watermark import task_watermark, task_watermarks
 from flowsim.history.valve import ChannelState, channel_states
+from flowsim.history.watermark_strategies import generator_of, strategy_of
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.channel_texts import channel_text
-from flowsim.why.event_time.generators import generator_of
 from flowsim.why.event_time.held_generator import generator_causes, source_watermark_causes
-from flowsim.why.event_time.seen_records import strategy_of
-from flowsim.why.event_time.splits import watermark_text
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+from flowsim.why.sentence import watermark_text
 from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.task_state import Doing, state_of

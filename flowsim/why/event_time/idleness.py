@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.watermark_strategies import seen_records, strategy_of
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import count_text, duration_text
@@ -11,7 +12,6 @@ from flowsim.trace.time import event_time
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.generators import IdledBy, idled_by
-from flowsim.why.event_time.seen_records import seen_records, strategy_of
 from flowsim.why.event_time.splits import Split
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.task_state import Doing, waits_of

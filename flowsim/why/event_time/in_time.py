@@ -6,49 +6,20 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.facts.schema import LATE_DROP, WINDOW_INTAKE
+from flowsim.facts.schema import WINDOW_INTAKE
+from flowsim.history.lateness import is_interval_join
 from flowsim.history.rows import alike
 from flowsim.history.windows import cleanups_of, newest_windows
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import WindowPlan, window_plan
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.alike_causes import AlikeCauses, Chains
-from flowsim.why.event_time.late_chain import (
-    by_attempt,
-    described,
-    is_interval_join,
-    kinds_of_records,
-    lateness_rule,
-)
+from flowsim.why.event_time.late_chain import by_attempt, described, kinds_of_records, lateness_rule
 from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import Ints, Mask, Rows, RunFacts
 from flowsim.why.sentence import EventTime, Sentence, Window
 
 _MOST_WINDOWS_LISTED: Final = 6
-
-
-def is_behind(intakes: Rows) -> Mask:
-    """Which records arrived at or below the watermark. ``intakes``: rows of table ``window_intake``."""
-    behind: Mask = (intakes["timestamp"] <= intakes["watermark"]) & (intakes["watermark"] != NO_TIMESTAMP)
-    return behind
-
-
-def accepted_behind(facts: RunFacts) -> Rows:
-    """The records of the run that arrived behind the watermark and were not late, task by task."""
-    intakes, drops = facts.by_task(WINDOW_INTAKE.name), facts.by_task(LATE_DROP.name)
-    wanted = is_behind(intakes)
-    of = {(task, operator.operator): operator for task in facts.graph.tasks for operator in facts.operators_of(task)}
-    for which in alike(intakes["task"], intakes["operator"]):
-        task, number = (intakes.row(int(which[0]))[name] for name in ("task", "operator"))
-        operator = of.get((task, number))
-        plan = None if operator is None else window_plan(operator)
-        if is_interval_join(operator) or (plan is not None and not plan.event_time):
-            wanted[which] = False
-        # A record is late if the operator records so before the next record arrives.
-        own = drops.equal(task=task, operator=number)["seq"]
-        at = intakes["seq"][which].searchsorted(own) - 1
-        wanted[which[at[at >= 0]]] = False
-    return intakes.where(wanted)
 
 
 def never_late(plan: WindowPlan) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from flowsim.history.lateness import arrivals_of, is_interval_join
 from flowsim.history.rows import alike
 from flowsim.history.task_watermark import watermark_columns
 from flowsim.history.valve import channel_history
@@ -58,11 +59,6 @@ def _add_late(chains: Chains, numbers: Ints, facts: RunFacts, drops: Rows) -> No
     add_overtaking_causes(chains, facts, task, Behind(numbers, drops["seq"], limits))
 
 
-def is_interval_join(operator: Operator | None) -> bool:
-    """Whether the rules about lateness are those of interval joins (rule 10.35)."""
-    return operator is not None and operator.kind == "interval_join"
-
-
 def lateness_rule(operator: Operator | None, of_windows: str) -> str:
     """The rule about lateness: interval joins have their own."""
     return "10.35" if is_interval_join(operator) else of_windows
@@ -97,7 +93,7 @@ def described(facts: RunFacts, rows: Row | Rows) -> Sentence:
 def _add_rules(chains: Chains, numbers: Ints, facts: RunFacts, operator: Operator | None, drops: Rows) -> Ints:
     """The rule that makes each record late; returns the watermarks from which on they are late."""
     arrived = facts.rows_with("window_intake", drops.row(0)["task"], operator=drops.row(0)["operator"])
-    at, limits = arrived["seq"].searchsorted(drops["seq"]) - 1, drops["timestamp"].copy()
+    at, limits = arrivals_of(arrived, drops), drops["timestamp"].copy()
     for which in alike(at >= 0):
         part, is_recorded = drops.in_order(which), at[which[0]] >= 0
         # Without a row of its arrival, a record is shown by the fact that it is late.

@@ -9,19 +9,13 @@ import numpy as np
 from flowsim.facts.kinds import ElementKind
 from flowsim.history.rows import alike, last_with
 from flowsim.history.valve import ChannelState, channel_history, channel_states
+from flowsim.history.watermark_strategies import delay_of, generated, generator_of
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.channel_texts import channel_text, status_text
-from flowsim.why.event_time.generators import (
-    add_watermark_causes,
-    delay_of,
-    generated,
-    generator_of,
-    idle_cause,
-    sent_at,
-)
+from flowsim.why.event_time.generators import add_watermark_causes, idle_cause, sent_at
 from flowsim.why.event_time.splits import Split, is_sequential, split_name, split_of_record, splits_of
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, Number, RecordCount, Sentence

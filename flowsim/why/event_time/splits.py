@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, StoredAction
+from flowsim.history.watermark_strategies import seen_records, strategy_of
 from flowsim.laws.job_graph import Operator
-from flowsim.trace.time import event_time
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.why.event_time.seen_records import seen_records, strategy_of
 from flowsim.why.run_facts import Row, Rows, RunFacts
 from flowsim.why.sentence import EventTime, Sentence
 
@@ -46,10 +45,6 @@ class Split:
         if self.watermark == NO_TIMESTAMP:
             return Sentence(f"{self.name}: no watermark yet{status}")
         return Sentence(f"{self.name}: watermark ", EventTime(self.watermark), status)
-
-
-def watermark_text(timestamp: int) -> str:
-    return "no watermark yet" if timestamp == NO_TIMESTAMP else f"watermark {event_time(timestamp)}"
 
 
 def splits_of(facts: RunFacts, task: int, operator: Operator, before: int | None = None) -> Sequence[Split]:

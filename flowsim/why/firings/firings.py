@@ -8,7 +8,7 @@ from flowsim.history.timers import Fate, TimerLife, lives_of, timer_operators
 from flowsim.history.windows import Window, fires_of
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import last_of
-from flowsim.why.about import About, keys_of
+from flowsim.why.about import About, keys_of, window_tasks
 from flowsim.why.run_facts import Row, RunFacts
 
 
@@ -36,19 +36,6 @@ class TimerFirings:
     @property
     def fires(self) -> list[TimerLife]:
         return self.lives
-
-
-def window_tasks(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[tuple[int, Operator]]:
-    """The window operators that a question is about, in each task."""
-    vertices = {one.operator.vertex for one in about.operators}
-    return [
-        (task, operator)
-        for task in facts.graph.tasks
-        for operator in facts.operators_of(task)
-        if operator.kind == "window"
-        and (tasks is None or task in tasks)
-        and (not vertices or operator.vertex in vertices)
-    ]
 
 
 def window_firings(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[WindowFirings]:

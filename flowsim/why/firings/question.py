@@ -11,9 +11,9 @@ from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
-from flowsim.why.about import about_of
+from flowsim.why.about import about_of, window_tasks
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.firings.firings import TimerFirings, WindowFirings, timer_firings, window_firings, window_tasks
+from flowsim.why.firings.firings import TimerFirings, WindowFirings, timer_firings, window_firings
 from flowsim.why.firings.window_causes import firing_causes
 from flowsim.why.no_output import why_no_output
 from flowsim.why.run_facts import RunFacts, place_of

@@ -13,11 +13,10 @@ from flowsim.quantities import count_text
 from flowsim.trace.sentence import record_text, window_text
 from flowsim.trace.time import event_time, span_text
 from flowsim.units import MAX_WATERMARK
-from flowsim.why.about import About, about_of, keys_of
+from flowsim.why.about import About, about_of, keys_of, window_tasks
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import pane_text
-from flowsim.why.firings.firings import window_tasks
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.timers.calls import call_of, sentence
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text

@@ -8,9 +8,9 @@ from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.alignment import alignment_causes, paused_row
 from flowsim.why.restarts import attempt_text, early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.waits.alignment import alignment_causes, paused_row
 from flowsim.why.waits.task_state import is_at_end_of_input
 
 

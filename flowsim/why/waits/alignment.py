@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.watermark_strategies import strategy_of
 from flowsim.laws.job_graph import Operator
 from flowsim.trace.time import event_time, span_text
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.seen_records import strategy_of
-from flowsim.why.event_time.splits import watermark_text
 from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+from flowsim.why.sentence import watermark_text
 
 
 def paused_row(facts: RunFacts, task: int) -> Row | None:

@@ -261,7 +261,7 @@ def subtasks_answer(recording: Recording, checkpoint: int) -> Answer:
         has = f"{known[0]} to {known[-1]}" if known else "no checkpoints"
         raise BadInput(f"--checkpoint {checkpoint}: no such checkpoint; the recording has {has}")
     vertices: dict[int, list[dict[str, Any]]] = {}
-    subtasks = subtasks_of(recording, checkpoint)
+    subtasks = subtasks_of(recording, recorded)
     for measured in subtasks:
         vertices.setdefault(names.vertex_of(measured.task), []).append(
             _subtask_data(measured, recorded, names, start_ns)

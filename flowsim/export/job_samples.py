@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINTS, RESTARTS
-from flowsim.facts.kinds import CheckpointAction, RestartAction
-from flowsim.history.checkpoints import checkpoint_events, restart_events
+from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS
+from flowsim.history.checkpoints import CheckpointHistory, MeasuredBytes, RecordedCheckpoint, measured_bytes
+from flowsim.history.job_events import in_range, job_events
 from flowsim.history.run_span import start_of
-from flowsim.laws.job_history import CheckpointEvent, RestartEvent
 from flowsim.recording.reader import Recording
 from flowsim.units import NS_PER_MS
 
@@ -53,92 +51,41 @@ def read_job_samples(recording: Recording) -> list[JobSample]:
     )
     if not has_checkpoints and not has_restarts:
         return []
-    gauges = _Gauges(start_of(recording), _stored_bytes(recording), has_checkpoints)
-    samples = [gauges.sample(start_of(recording))]
-    for event in _events(recording):
-        gauges.add(event)
-        sample = gauges.sample(event.time_ns)
-        if sample.values == samples[-1].values:
-            continue
-        if sample.time_ns == samples[-1].time_ns:
-            samples.pop()
-        samples.append(sample)
+    start_ns, bytes_of, history = start_of(recording), measured_bytes(recording), CheckpointHistory()
+    samples = [JobSample(start_ns, _gauges(history, start_ns, bytes_of, has_checkpoints))]
+    for epoch in range(len(recording.epochs)):
+        for table, event in job_events(recording, epoch, (CHECKPOINTS.name, RESTARTS.name)):
+            in_range(recording, table, event, history.add)
+            sample = JobSample(event.time_ns, _gauges(history, start_ns, bytes_of, has_checkpoints))
+            if sample.values == samples[-1].values:
+                continue
+            if sample.time_ns == samples[-1].time_ns:
+                samples.pop()
+            samples.append(sample)
     return samples
 
 
-def _events(recording: Recording) -> Iterator[CheckpointEvent | RestartEvent]:
-    for epoch in range(len(recording.epochs)):
-        events: list[CheckpointEvent | RestartEvent] = [*checkpoint_events(recording, epoch)]
-        events += restart_events(recording, epoch)
-        yield from sorted(events, key=lambda event: event.step)
+def _gauges(
+    history: CheckpointHistory, start_ns: int, bytes_of: Mapping[int, MeasuredBytes], has_checkpoints: bool
+) -> dict[str, int]:
+    restarts = dict.fromkeys(RESTART_GAUGES, history.counts["handled"])
+    if not has_checkpoints:
+        return restarts
+    counts, last = history.counts, history.last_completed
+    rejected = history.rejected.total()
+    restored_ns = start_ns if history.restarted_ns is None else history.restarted_ns
+    values = (
+        counts["triggered"] + rejected,
+        history.in_progress,
+        counts["completed"],
+        counts["failed"],
+        restored_ns // NS_PER_MS,
+        *((-1,) * len(_LAST_COMPLETED) if last is None else _of_completed(last, bytes_of)),
+    )
+    return dict(zip(CHECKPOINT_GAUGES, values, strict=True)) | restarts
 
 
-def _stored_bytes(recording: Recording) -> dict[int, tuple[int, int]]:
-    """By checkpoint: bytes processed during alignments, and bytes of stored in-flight data."""
-    bytes_of: defaultdict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
-    for epoch in range(len(recording.epochs)):
-        part = recording.part(CHECKPOINT_METRICS.name, epoch, ("checkpoint", "alignment_bytes", "persisted_bytes"))
-        for checkpoint, processed, persisted in zip(*(column.to_pylist() for column in part.columns), strict=True):
-            before = bytes_of[checkpoint]
-            bytes_of[checkpoint] = before[0] + processed, before[1] + persisted
-    return bytes_of
-
-
-class _Gauges:
-    """The current values of the gauges."""
-
-    def __init__(self, start_ns: int, stored_bytes: dict[int, tuple[int, int]], has_checkpoints: bool) -> None:
-        self._stored_bytes = stored_bytes
-        self._values = dict.fromkeys(CHECKPOINT_GAUGES if has_checkpoints else (), 0)
-        self._values |= dict.fromkeys(RESTART_GAUGES, 0)
-        if has_checkpoints:
-            self._values |= dict.fromkeys(_LAST_COMPLETED, -1)
-            self._values["lastCheckpointRestoreTimestamp"] = start_ns // NS_PER_MS
-        self._has_checkpoints = has_checkpoints
-        self._pending: dict[int, tuple[int, int]] = {}
-        """By checkpoint: times of the trigger and of the last acknowledgement."""
-
-    def sample(self, time_ns: int) -> JobSample:
-        return JobSample(time_ns, dict(self._values))
-
-    def add(self, event: CheckpointEvent | RestartEvent) -> None:
-        if isinstance(event, CheckpointEvent):
-            self._add_checkpoint(event)
-        elif event.action == RestartAction.FAILURE:
-            for name in RESTART_GAUGES:
-                self._values[name] += 1
-        elif event.action == RestartAction.RESTART and self._has_checkpoints:
-            self._values["lastCheckpointRestoreTimestamp"] = event.time_ns // NS_PER_MS
-
-    def _add_checkpoint(self, event: CheckpointEvent) -> None:
-        values = self._values
-        match event.action:
-            case CheckpointAction.TRIGGERED:
-                self._pending[event.checkpoint] = event.time_ns, event.time_ns
-                values["totalNumberOfCheckpoints"] += 1
-            case CheckpointAction.REJECTED:
-                values["totalNumberOfCheckpoints"] += 1
-                values["numberOfFailedCheckpoints"] += 1
-            case CheckpointAction.ACKNOWLEDGED if event.checkpoint in self._pending:
-                self._pending[event.checkpoint] = self._pending[event.checkpoint][0], event.time_ns
-            case CheckpointAction.COMPLETED:
-                values["numberOfCompletedCheckpoints"] += 1
-                self._complete(event)
-            case CheckpointAction.ABORTED:
-                values["numberOfFailedCheckpoints"] += 1
-                self._pending.pop(event.checkpoint, None)
-            case _:
-                pass
-        values["numberOfInProgressCheckpoints"] = len(self._pending)
-
-    def _complete(self, event: CheckpointEvent) -> None:
-        triggered_ns, acknowledged_ns = self._pending.pop(event.checkpoint, (event.time_ns, event.time_ns))
-        processed, persisted = self._stored_bytes.get(event.checkpoint, (0, 0))
-        self._values |= {
-            "lastCompletedCheckpointId": event.checkpoint,
-            "lastCheckpointDuration": max(0, acknowledged_ns // NS_PER_MS - triggered_ns // NS_PER_MS),
-            "lastCheckpointSize": event.state_bytes,
-            "lastCheckpointFullSize": event.state_bytes,
-            "lastCheckpointProcessedData": processed,
-            "lastCheckpointPersistedData": persisted,
-        }
+def _of_completed(last: RecordedCheckpoint, bytes_of: Mapping[int, MeasuredBytes]) -> tuple[int, ...]:
+    measured = bytes_of.get(last.checkpoint)
+    sizes = (0, 0) if measured is None else (measured.processed, measured.persisted)
+    return last.checkpoint, last.end_to_end_ms or 0, last.completed_bytes, last.completed_bytes, *sizes

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flowsim.errors import BadInput
-from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINT_STEPS, CHECKPOINTS, RESTARTS, STORED_CHANNELS
+from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINT_STEPS, CHECKPOINTS, RESTARTS
 from flowsim.facts.kinds import (
     AlignmentType,
     CheckpointAction,
@@ -25,18 +24,17 @@ from flowsim.facts.kinds import (
 )
 from flowsim.facts.schema import LIFECYCLE, RECEIVED, SENT, TASK_ATTEMPT
 from flowsim.graph.alignment import AlignmentSettings
-from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
+from flowsim.history.job_events import in_range, job_events, rows_of
+from flowsim.laws.job_history import CheckpointEvent, RestartEvent
 from flowsim.recording.reader import Recording
 from flowsim.recording.recorded_file import damaged
 from flowsim.units import NS_PER_MS
 
 KEPT: Final = 10_000
 """The number of checkpoints, restores and failures that a history holds; older ones are only counted."""
-_CHUNK_ROWS: Final = 1 << 14
 _NO_CHECKPOINT: Final = np.iinfo(np.int64).min
 _NO_TASK: Final = -1
-_Event = TypeVar("_Event", CheckpointEvent, RestartEvent)
-_METRICS: Final = ("checkpoint", "alignment_bytes", "persisted_bytes", "state_bytes")
+_TABLES: Final = (CHECKPOINTS.name, RESTARTS.name)
 
 
 @dataclass(slots=True)
@@ -54,12 +52,14 @@ class RecordedCheckpoint:
     status: str = "in progress"
     reason: CheckpointReason = CheckpointReason.NONE
     """Why it failed."""
-    acknowledged_ns: int | None = None
-    """Time of the last acknowledgement."""
+    acknowledged_at: dict[int, int] = field(default_factory=dict)
+    """The times of the acknowledgements in ns, by task, the last one at the end."""
     ended_ns: int | None = None
     """Time of the completion or of the failure."""
     declined_by: int = -1
     """The task that declined it, -1: none."""
+    completed_bytes: int = 0
+    """The size of its state, as its completion records it."""
     state_bytes: int = 0
     processed_bytes: int = 0
     """Sizes of the data buffers that the subtasks processed during their alignment."""
@@ -91,7 +91,8 @@ class RecordedCheckpoint:
     @property
     def end_to_end_ms(self) -> int | None:
         """From the trigger to the failure, or else to the last acknowledgement; None before both (rule 12.144)."""
-        end_ns = self.ended_ns if self.status == "failed" else self.acknowledged_ns
+        last_ns = next(reversed(self.acknowledged_at.values()), None)
+        end_ns = self.ended_ns if self.status == "failed" else last_ns
         return None if end_ns is None else max(0, end_ns // NS_PER_MS - self.triggered_ns // NS_PER_MS)
 
 
@@ -126,12 +127,16 @@ class RecordedFailure:
 class CheckpointHistory:
     """The history of a recording, in the order of the events."""
 
+    kept: int = KEPT
     checkpoints: dict[int, RecordedCheckpoint] = field(default_factory=dict)
     restores: list[Restore] = field(default_factory=list)
     failures: dict[int, RecordedFailure] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    """Of all checkpoints: ``triggered``, ``completed``, ``failed`` with rejected ones, ``restored``; and ``failures``,
-    ``restarts``."""
+    """Of all checkpoints: ``triggered``, ``completed``, ``failed`` with rejected ones, ``restored``; and ``failures``, those
+    that allow a restart (``handled``), and ``restarts``."""
+    last_completed: RecordedCheckpoint | None = None
+    restarted_ns: int | None = None
+    """Time of the last restart of a task."""
     rejected: Counter[str] = field(default_factory=Counter)
     """Triggers that failed before there was a checkpoint, by reason."""
 
@@ -140,8 +145,19 @@ class CheckpointHistory:
         """Checkpoints that had not ended when the recording ended."""
         return max(0, self.counts["triggered"] - self.counts["completed"] - self.counts["aborted"])
 
-    def on_checkpoint(self, event: CheckpointEvent) -> None:
-        """Adds an event of table ``checkpoints``; raises ValueError for a number that no run records."""
+    @property
+    def oldest_in_progress(self) -> RecordedCheckpoint | None:
+        """The first checkpoint that has not ended."""
+        return next((one for one in self.checkpoints.values() if one.status == "in progress"), None)
+
+    def add(self, event: CheckpointEvent | RestartEvent) -> None:
+        """Adds an event; raises ValueError for a number that no run records."""
+        if isinstance(event, CheckpointEvent):
+            self._on_checkpoint(event)
+        else:
+            self._on_restart(event)
+
+    def _on_checkpoint(self, event: CheckpointEvent) -> None:
         action, reason = CheckpointAction(event.action), CheckpointReason(event.reason)
         match action:
             case CheckpointAction.REJECTED:
@@ -153,7 +169,7 @@ class CheckpointHistory:
                 self.restores.append(
                     Restore(event.time_ns, event.checkpoint, SnapshotKind(event.type), event.state_bytes)
                 )
-                del self.restores[:-KEPT]
+                del self.restores[: -self.kept]
             case CheckpointAction.TRIGGERED:
                 self.counts["triggered"] += 1
                 self.checkpoints[event.checkpoint] = RecordedCheckpoint(
@@ -164,7 +180,7 @@ class CheckpointHistory:
                     event.tasks,
                     event.acknowledged,
                 )
-                if len(self.checkpoints) > KEPT:
+                if len(self.checkpoints) > self.kept:
                     del self.checkpoints[next(iter(self.checkpoints))]
             case CheckpointAction.COMPLETED:
                 self.counts["completed"] += 1
@@ -176,11 +192,13 @@ class CheckpointHistory:
         found = self.checkpoints.get(event.checkpoint)
         if found is not None:
             _update(found, event, action, reason)
+            if action is CheckpointAction.COMPLETED:
+                self.last_completed = found
 
-    def on_restart(self, event: RestartEvent) -> None:
-        """Adds an event of table ``restarts``; raises ValueError for a number that no run records."""
+    def _on_restart(self, event: RestartEvent) -> None:
         action = RestartAction(event.action)
         if action is RestartAction.RESTART:
+            self.restarted_ns = event.time_ns
             found = self.failures.get(event.failure)
             if found is not None:
                 if not found.restarted:
@@ -190,11 +208,12 @@ class CheckpointHistory:
                 found.restored = max(found.restored, event.checkpoint)
             return
         self.counts["failures"] += 1
+        self.counts["handled"] += action is RestartAction.FAILURE
         delay_ms = None if action is RestartAction.GIVE_UP else event.delay_ms
         self.failures[event.failure] = RecordedFailure(
             event.failure, event.time_ns, event.task_id, event.attempt, delay_ms
         )
-        if len(self.failures) > KEPT:
+        if len(self.failures) > self.kept:
             del self.failures[next(iter(self.failures))]
 
 
@@ -203,11 +222,11 @@ def _update(
 ) -> None:
     match action:
         case CheckpointAction.ACKNOWLEDGED:
-            found.acknowledged, found.acknowledged_ns = event.acknowledged, event.time_ns
+            found.acknowledged, found.acknowledged_at[event.task_id] = event.acknowledged, event.time_ns
         case CheckpointAction.DECLINED:
             found.declined_by = event.task_id
         case CheckpointAction.COMPLETED:
-            found.status, found.ended_ns = "completed", event.time_ns
+            found.status, found.ended_ns, found.completed_bytes = "completed", event.time_ns, event.state_bytes
         case CheckpointAction.ABORTED:
             found.status, found.ended_ns, found.reason = "failed", event.time_ns, reason
         case CheckpointAction.RESTORED:
@@ -238,25 +257,46 @@ def checkpoint_history(recording: Recording) -> CheckpointHistory:
     settings = AlignmentSettings.recorded(recording.manifest.run.settings)
     tasks = {_NO_TASK, *(int(row[0]) for row in recording.static_rows("tasks"))}
     for epoch in range(len(recording.epochs)):
-        for event in checkpoint_events(recording, epoch):
-            _checked(recording, CHECKPOINTS.name, event, tasks, history.on_checkpoint)
-        for restart in restart_events(recording, epoch):
-            _checked(recording, RESTARTS.name, restart, tasks, history.on_restart)
-        for row in _rows(recording.part(CHECKPOINT_METRICS.name, epoch, _METRICS)):
-            found = history.checkpoints.get(row[0])
-            if found is not None:
-                found.processed_bytes += row[1]
-                found.persisted_bytes += row[2]
-                found.state_bytes += row[3]
+        for table, event in job_events(recording, epoch, _TABLES):
+            if event.task_id not in tasks:
+                raise damaged(recording.directory / table, f"there is no task {event.task_id}")
+            in_range(recording, table, event, history.add)
         snapshots.read(recording, epoch, history)
         if settings is not None and settings.is_timeoutable:
             overtakes.read(recording, epoch, history)
+    for checkpoint, measured in measured_bytes(recording).items():
+        found = history.checkpoints.get(checkpoint)
+        if found is not None:
+            found.processed_bytes, found.persisted_bytes, found.state_bytes = measured
     return history
 
 
-def subtasks_of(recording: Recording, checkpoint: int) -> list[SubtaskMeasurements]:
+class MeasuredBytes(NamedTuple):
+    """Sums of what the subtasks measured for a checkpoint."""
+
+    processed: int
+    """Sizes of the data buffers that they processed during their alignment."""
+    persisted: int
+    """Size of stored in-flight data."""
+    state: int
+
+
+def measured_bytes(recording: Recording) -> dict[int, MeasuredBytes]:
+    """Returns the sums by checkpoint, of which a run may have more than a history holds."""
+    sums: dict[int, MeasuredBytes] = {}
+    columns = ("checkpoint", "alignment_bytes", "persisted_bytes", "state_bytes")
+    for epoch in range(len(recording.epochs)):
+        for checkpoint, *sizes in rows_of(recording.part(CHECKPOINT_METRICS.name, epoch, columns)):
+            before = sums.get(checkpoint, _NOTHING)
+            sums[checkpoint] = MeasuredBytes(*(one + more for one, more in zip(before, sizes, strict=True)))
+    return sums
+
+
+_NOTHING: Final = MeasuredBytes(0, 0, 0)
+
+
+def subtasks_of(recording: Recording, checkpoint: RecordedCheckpoint) -> list[SubtaskMeasurements]:
     """Returns the measurements of one checkpoint, by task."""
-    acknowledged: dict[int, int] = {}
     found: dict[int, SubtaskMeasurements] = {}
     tasks = {int(row[0]) for row in recording.static_rows("tasks")}
     columns = (
@@ -264,32 +304,12 @@ def subtasks_of(recording: Recording, checkpoint: int) -> list[SubtaskMeasuremen
         "sync_ms", "async_ms", "state_bytes",
     )  # fmt: skip
     for epoch in range(len(recording.epochs)):
-        for event in checkpoint_events(recording, epoch, checkpoint):
-            if event.action == CheckpointAction.ACKNOWLEDGED:
-                acknowledged[event.task_id] = event.time_ns
-        for row in _rows(_of(recording.part(CHECKPOINT_METRICS.name, epoch, columns), checkpoint)):
-            if row[1] not in tasks:
-                raise damaged(recording.directory / CHECKPOINT_METRICS.name, f"there is no task {row[1]}")
-            found[row[1]] = SubtaskMeasurements(row[1], row[2], None, *row[3:])
-    return [one._replace(acknowledged_ns=acknowledged.get(task)) for task, one in sorted(found.items())]
-
-
-def checkpoint_events(recording: Recording, epoch: int, checkpoint: int | None = None) -> Iterator[CheckpointEvent]:
-    """Yields the rows of table ``checkpoints`` of one epoch, or those of one checkpoint."""
-    part = recording.part(CHECKPOINTS.name, epoch, CHECKPOINTS.names)
-    return (CheckpointEvent(*row) for row in _rows(part if checkpoint is None else _of(part, checkpoint)))
-
-
-def restart_events(recording: Recording, epoch: int) -> Iterator[RestartEvent]:
-    """Yields the rows of table ``restarts`` of one epoch."""
-    return (RestartEvent(*row) for row in _rows(recording.part(RESTARTS.name, epoch, RESTARTS.names)))
-
-
-def stored_channel_events(recording: Recording, epoch: int) -> Iterator[StoredChannelEvent]:
-    """Yields the rows of table ``stored_channels`` of one epoch."""
-    return (
-        StoredChannelEvent(*row) for row in _rows(recording.part(STORED_CHANNELS.name, epoch, STORED_CHANNELS.names))
-    )
+        part = recording.part(CHECKPOINT_METRICS.name, epoch, columns)
+        for _, task, attempt, *row in rows_of(part.filter(pc.equal(part["checkpoint"], checkpoint.checkpoint))):
+            if task not in tasks:
+                raise damaged(recording.directory / CHECKPOINT_METRICS.name, f"there is no task {task}")
+            found[task] = SubtaskMeasurements(task, attempt, checkpoint.acknowledged_at.get(task), *row)
+    return [one for _, one in sorted(found.items())]
 
 
 _ALIGNING: Final = (CheckpointStep.ALIGNMENT_START, CheckpointStep.ALIGNMENT_END, CheckpointStep.SYNC_START)
@@ -312,7 +332,7 @@ class _Snapshots:
         finished = finished.append_column("checkpoint", pa.array(np.full(len(finished), _NO_CHECKPOINT)))
         both = pa.concat_tables([steps, finished], promote_options="permissive")
         both = both.select(["task", TASK_ATTEMPT.name, "step", "checkpoint", "seq"])
-        for task, attempt, step, checkpoint, _ in _rows(both.sort_by([("task", "ascending"), ("seq", "ascending")])):
+        for task, attempt, step, checkpoint, _ in rows_of(both.sort_by([("task", "ascending"), ("seq", "ascending")])):
             found = history.checkpoints.get(checkpoint)
             if checkpoint == _NO_CHECKPOINT:
                 self._finished[task] = attempt
@@ -350,29 +370,4 @@ class _Overtakes:
     @staticmethod
     def _barriers(recording: Recording, table: str, epoch: int) -> Iterator[Sequence[int]]:
         part = recording.part(table, epoch, ("timestamp", "channel", "position", "kind"))
-        return _rows(part.filter(pc.equal(part["kind"], int(ElementKind.UNALIGNED_BARRIER))).drop_columns("kind"))
-
-
-def _checked(
-    recording: Recording, table: str, event: _Event, tasks: Container[int], add: Callable[[_Event], None]
-) -> None:
-    if event.task_id not in tasks:
-        raise damaged(recording.directory / table, f"there is no task {event.task_id}")
-    try:
-        add(event)
-    except ValueError:
-        raise job_fact_out_of_range(recording, table, event.step) from None
-
-
-def job_fact_out_of_range(recording: Recording, table: str, step: int) -> BadInput:
-    """Returns the error for a fact of the job's side with a number that no run records."""
-    return damaged(recording.directory / table, f"fact {step} has a number that is out of range")
-
-
-def _of(part: pa.Table, checkpoint: int) -> pa.Table:
-    return part.filter(pc.equal(part["checkpoint"], checkpoint))
-
-
-def _rows(part: pa.Table) -> Iterator[Sequence[int]]:
-    for batch in part.to_batches(max_chunksize=_CHUNK_ROWS):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        return rows_of(part.filter(pc.equal(part["kind"], int(ElementKind.UNALIGNED_BARRIER))).drop_columns("kind"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from functools import cached_property
@@ -10,9 +11,11 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from flowsim.facts.checkpoint_tables import CHECKPOINT_STEPS
+from flowsim.facts.checkpoint_tables import CHECKPOINT_STEPS, CHECKPOINTS, RESTARTS
 from flowsim.facts.kinds import CheckpointStep, Level, WaitKind
 from flowsim.facts.schema import ACTIONS, TABLES, TASK_ATTEMPT, Table
+from flowsim.history.checkpoints import CheckpointHistory
+from flowsim.history.job_events import in_range
 from flowsim.history.rows import Ints, Row, Rows
 from flowsim.history.run_span import end_of, start_of
 from flowsim.laws.graph_check import checked_job_graph
@@ -210,6 +213,19 @@ class RecordedFacts:
             if len(unknown):
                 what = f"column {column.name} has the value {int(unknown[0])}, which has no meaning"
                 raise damaged(self.recording.directory / table.name, what)
+
+    def checkpoints(self, until_ns: int | None = None) -> CheckpointHistory:
+        """All checkpoints, restores and failures of the run, or those up to a time, as they were at that time."""
+        key = CheckpointHistory, until_ns
+        if key not in self._shared:
+            history, graph = CheckpointHistory(kept=sys.maxsize), self.graph.history
+            for table, events in ((CHECKPOINTS, graph.checkpoints), (RESTARTS, graph.restarts)):
+                for event in events:
+                    if until_ns is None or event.time_ns <= until_ns:
+                        in_range(self.recording, table.name, event, history.add)
+            self._shared[key] = history
+        found: CheckpointHistory = self._shared[key]
+        return found
 
     @cached_property
     def end_ns(self) -> int:

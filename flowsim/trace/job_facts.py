@@ -8,12 +8,7 @@ from typing import Final
 
 from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS, STORED_CHANNELS
 from flowsim.facts.kinds import CheckpointAction, CheckpointReason, RestartAction, SnapshotKind, StoredAction
-from flowsim.history.checkpoints import (
-    checkpoint_events,
-    job_fact_out_of_range,
-    restart_events,
-    stored_channel_events,
-)
+from flowsim.history.job_events import JOB_TABLES, job_events, job_fact_out_of_range
 from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
 from flowsim.quantities import count_text
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
@@ -21,7 +16,6 @@ from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
 from flowsim.trace.sentence import Sentence
 
-JOB_TABLES: Final = (CHECKPOINTS.name, RESTARTS.name, STORED_CHANNELS.name)
 THE_JOB: Final = "the job"
 NO_TASK: Final = -1
 _CAUSES: Final[dict[str, frozenset[int]]] = {
@@ -80,14 +74,7 @@ def _of_job(recording: Recording, selection: Selection, tables: tuple[str, ...])
     from_ns, to_ns = selection.from_ns, selection.to_ns
     last_ns, rank = -1, 0
     for epoch in range(len(recording.epochs)):
-        events: list[tuple[str, CheckpointEvent | RestartEvent | StoredChannelEvent]] = []
-        if CHECKPOINTS.name in tables:
-            events += [(CHECKPOINTS.name, event) for event in checkpoint_events(recording, epoch)]
-        if RESTARTS.name in tables:
-            events += [(RESTARTS.name, event) for event in restart_events(recording, epoch)]
-        if STORED_CHANNELS.name in tables:
-            events += [(STORED_CHANNELS.name, event) for event in stored_channel_events(recording, epoch)]
-        for table, event in sorted(events, key=lambda found: found[1].step):
+        for table, event in job_events(recording, epoch, tables):
             allowed = selection.values.get(table, {}).get("checkpoint")
             if allowed is not None and event.checkpoint not in allowed:
                 continue

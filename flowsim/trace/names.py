@@ -19,7 +19,7 @@ from flowsim.graph.alignment import (
     checkpoint_alignment,
     forced_alignment,
 )
-from flowsim.history.checkpoints import checkpoint_events, job_fact_out_of_range
+from flowsim.history.job_events import checkpoint_events, job_fact_out_of_range
 from flowsim.laws.job_graph import without_adaptive
 from flowsim.laws.job_history import CheckpointEvent
 from flowsim.trace.record_values import RecordValues

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointStep, ElementKind, Level, SnapshotKind
+from flowsim.facts.kinds import AlignmentType, CheckpointStep, ElementKind, Level, SnapshotKind
 from flowsim.graph.alignment import (
     FORCED_RULE,
     AlignedReason,
@@ -16,8 +16,8 @@ from flowsim.graph.alignment import (
     ForcedAlignment,
     checkpoint_alignment,
 )
+from flowsim.history.checkpoints import RecordedCheckpoint
 from flowsim.laws.job_graph import Channel
-from flowsim.laws.job_history import CheckpointEvent
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.alignment import forced_exchanges
 from flowsim.why.answer import Cause, WhyAnswer
@@ -55,19 +55,19 @@ def why_aligned(facts: RunFacts, about: Sequence[str], tasks: Collection[int] | 
     if facts.recording.level < Level.ELEMENTS:
         raise BadInput("the recording has no checkpoints: they need --record elements")
     edge = _exchange(facts, about[0] if about else None, tasks)
-    event = _checkpoint(facts, edge, about[1] if len(about) > 1 else None)
-    if event is None:
+    checkpoint = _checkpoint(facts, edge, about[1] if len(about) > 1 else None)
+    if checkpoint is None:
         moment = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
         return WhyAnswer(Cause(f"No exchange has barriers: no checkpoint was triggered{moment}.", ("12.43",)))
     names = facts.names
-    forced = names.forced.get(edge) if event.checkpoint in names.unaligned_checkpoints else None
-    of_all = checkpoint_alignment(AlignmentType(event.alignment), SnapshotKind(event.type), names.alignment_settings)
-    barriers = _barriers(facts, edge, event)
-    statement = _statement(facts, edge, event, barriers, of_all, forced)
+    forced = names.forced.get(edge) if checkpoint.checkpoint in names.unaligned_checkpoints else None
+    of_all = checkpoint_alignment(checkpoint.alignment, checkpoint.kind, names.alignment_settings)
+    barriers = _barriers(facts, edge, checkpoint)
+    statement = _statement(facts, edge, checkpoint, barriers, of_all, forced)
     causes = _reasons(facts, edge, of_all, forced is not None, barriers)
-    if (of_all is None and forced is None) or event.alignment == AlignmentType.AT_LEAST_ONCE:
+    if (of_all is None and forced is None) or checkpoint.alignment is AlignmentType.AT_LEAST_ONCE:
         return WhyAnswer(statement, tuple(causes))
-    return WhyAnswer(statement, (*causes, *_behind_data(facts, barriers), *_waits(facts, event, barriers)))
+    return WhyAnswer(statement, (*causes, *_behind_data(facts, barriers), *_waits(facts, checkpoint, barriers)))
 
 
 def exchanges(facts: RunFacts) -> list[str]:
@@ -97,22 +97,18 @@ def _exchange(facts: RunFacts, text: str | None, tasks: Collection[int] | None) 
     raise BadInput(f"there is no exchange {text!r}{near}; there are:\n{listed}")
 
 
-def _checkpoint(facts: RunFacts, edge: int, text: str | None) -> CheckpointEvent | None:
-    """The trigger of a checkpoint by its number; without one, the last with a barrier on the exchange, or else the last."""
-    triggers = [
-        event
-        for event in facts.graph.history.checkpoints
-        if event.action == CheckpointAction.TRIGGERED and (facts.until_ns is None or event.time_ns <= facts.until_ns)
-    ]
+def _checkpoint(facts: RunFacts, edge: int, text: str | None) -> RecordedCheckpoint | None:
+    """A triggered checkpoint by its number; without one, the last with a barrier on the exchange, or else the last."""
+    triggered = facts.checkpoints(facts.until_ns).checkpoints
     if text is None:
         written = _written(facts, edge)
-        return next(
-            (event for event in reversed(triggers) if event.checkpoint in written), triggers[-1] if triggers else None
-        )
-    found = next((event for event in triggers if str(event.checkpoint) == text), None)
+        known = reversed(triggered.values())
+        return next((one for one in known if one.checkpoint in written), next(reversed(triggered.values()), None))
+    found = next((one for one in triggered.values() if str(one.checkpoint) == text), None)
     if found is None:
-        known = f"{triggers[0].checkpoint} to {triggers[-1].checkpoint}" if triggers else "no checkpoints"
-        raise BadInput(f"there is no checkpoint {text!r}; the recording has {known}")
+        numbers = list(triggered)
+        has = f"{numbers[0]} to {numbers[-1]}" if numbers else "no checkpoints"
+        raise BadInput(f"there is no checkpoint {text!r}; the recording has {has}")
     return found
 
 
@@ -127,17 +123,17 @@ def _written(facts: RunFacts, edge: int) -> set[int]:
     return found
 
 
-def _barriers(facts: RunFacts, edge: int, event: CheckpointEvent) -> list[_Barrier]:
+def _barriers(facts: RunFacts, edge: int, checkpoint: RecordedCheckpoint) -> list[_Barrier]:
     """The barriers of a checkpoint on the channels of an exchange."""
-    whole = facts.until(event.time_ns).whole
+    whole = facts.until(checkpoint.triggered_ns).whole
     found = []
     for channel in facts.graph.channels.values():
         if channel.edge == edge:
-            sent = _barrier(facts, whole.rows("sent", channel.source_task), channel, event)
-            received = _barrier(facts, whole.rows("received", channel.target_task), channel, event)
+            sent = _barrier(facts, whole.rows("sent", channel.source_task), channel, checkpoint)
+            received = _barrier(facts, whole.rows("received", channel.target_task), channel, checkpoint)
             steps = _so_far(facts, whole.rows("checkpoint_steps", channel.target_task))
             found.append(
-                _Barrier(channel, sent, received, _is_early(steps.equal(checkpoint=event.checkpoint), received))
+                _Barrier(channel, sent, received, _is_early(steps.equal(checkpoint=checkpoint.checkpoint), received))
             )
     return found
 
@@ -156,8 +152,8 @@ def _is_early(steps: Rows, received: Row | None) -> bool:
     return received is None or received["seq"] > snapshot["seq"]
 
 
-def _barrier(facts: RunFacts, rows: Rows, channel: Channel, event: CheckpointEvent) -> Row | None:
-    of_channel = _so_far(facts, rows).equal(channel=channel.channel, timestamp=event.checkpoint)
+def _barrier(facts: RunFacts, rows: Rows, channel: Channel, checkpoint: RecordedCheckpoint) -> Row | None:
+    of_channel = _so_far(facts, rows).equal(channel=channel.channel, timestamp=checkpoint.checkpoint)
     return next((row for row in of_channel if row["kind"] in _BARRIERS), None)
 
 
@@ -168,12 +164,12 @@ def _so_far(facts: RunFacts, rows: Rows) -> Rows:
 def _statement(
     facts: RunFacts,
     edge: int,
-    event: CheckpointEvent,
+    checkpoint: RecordedCheckpoint,
     barriers: Sequence[_Barrier],
     of_all: CheckpointAlignment | None,
     forced: ForcedAlignment | None,
 ) -> Cause:
-    name = f"{'savepoint' if event.type in _SAVEPOINTS else 'checkpoint'} {event.checkpoint}"
+    name = f"{'savepoint' if checkpoint.kind in _SAVEPOINTS else 'checkpoint'} {checkpoint.checkpoint}"
     exchange = facts.names.edge(edge)
     overtaken = sum(one.overtaken for one in barriers)
     if all(one.sent is None for one in barriers):
@@ -269,12 +265,12 @@ def _behind_data(facts: RunFacts, barriers: Sequence[_Barrier]) -> list[Cause]:
     return [Cause(text, ("12.11",), place_of(slowest.received), (), channel.channel)]
 
 
-def _waits(facts: RunFacts, event: CheckpointEvent, barriers: Sequence[_Barrier]) -> list[Cause]:
+def _waits(facts: RunFacts, checkpoint: RecordedCheckpoint, barriers: Sequence[_Barrier]) -> list[Cause]:
     """The longest alignment of a receiver: from its first barrier to its last."""
-    whole = facts.until(event.time_ns).whole
+    whole = facts.until(checkpoint.triggered_ns).whole
     found: list[tuple[int, Row, Row]] = []
     for task in sorted({one.channel.target_task for one in barriers}):
-        steps = _so_far(facts, whole.rows("checkpoint_steps", task)).equal(checkpoint=event.checkpoint)
+        steps = _so_far(facts, whole.rows("checkpoint_steps", task)).equal(checkpoint=checkpoint.checkpoint)
         first = steps.equal(step=CheckpointStep.ALIGNMENT_START).first()
         last = steps.equal(step=CheckpointStep.ALIGNMENT_END).first()
         if first is not None and last is not None and last["time_ns"] > first["time_ns"]:

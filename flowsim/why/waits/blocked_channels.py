@@ -10,7 +10,6 @@ from flowsim.facts.kinds import (
     AlignmentType,
     BufferKind,
     BufferSide,
-    CheckpointAction,
     CheckpointStep,
     CreditKind,
     ElementKind,
@@ -99,12 +98,8 @@ def blocked_sender(facts: RunFacts, channel: Channel) -> tuple[str, tuple[str, .
 
 def _blocks_nothing(facts: RunFacts, checkpoint: int) -> bool:
     """Whether a checkpoint has the mode AT_LEAST_ONCE (rule 12.16)."""
-    return any(
-        event.checkpoint == checkpoint
-        and event.action == CheckpointAction.TRIGGERED
-        and event.alignment == AlignmentType.AT_LEAST_ONCE
-        for event in facts.graph.history.checkpoints
-    )
+    found = facts.checkpoints().checkpoints.get(checkpoint)
+    return found is not None and found.alignment is AlignmentType.AT_LEAST_ONCE
 
 
 def alignment_cause(facts: RunFacts, blocked: Sequence[tuple[Channel, Row]], others: Sequence[Channel]) -> Cause:

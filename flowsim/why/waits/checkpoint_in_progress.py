@@ -4,41 +4,38 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.facts.kinds import CheckpointAction, CheckpointStep, LifeEvent
-from flowsim.laws.job_history import CheckpointEvent
+from flowsim.facts.kinds import CheckpointStep, LifeEvent
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
 from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import RunFacts
 
-_ENDS: Final = (CheckpointAction.COMPLETED, CheckpointAction.ABORTED)
 _MOST_LISTED: Final = 8
-_NEVER: Final = 2**63 - 1
 
 
 def in_progress_causes(facts: RunFacts) -> tuple[list[Cause], int | None]:
     """The oldest checkpoint in progress, and the first of its tasks that others wait for; empty and None without one."""
-    found = _oldest(facts)
-    if found is None:
+    so_far = facts.checkpoints(facts.until_ns or facts.end_ns).oldest_in_progress
+    if so_far is None:
         return [], None
-    triggered, later = found
-    acknowledged = [event for event in later if event.action == CheckpointAction.ACKNOWLEDGED]
-    end = next((event for event in later if event.action in _ENDS), None)
-    so_far, count = _acknowledged(facts, triggered)
-    left = triggered.tasks - count
+    in_the_end = facts.checkpoints().checkpoints[so_far.checkpoint]
+    left = so_far.tasks - so_far.acknowledged
     text = (
-        f"Checkpoint {triggered.checkpoint} is in progress since {facts.moment(triggered.time_ns)}: "
-        f"{left:,} of {count_text(triggered.tasks, 'task')} {'has' if left == 1 else 'have'} not acknowledged it so far. "
+        f"Checkpoint {so_far.checkpoint} is in progress since {facts.moment(so_far.triggered_ns)}: "
+        f"{left:,} of {count_text(so_far.tasks, 'task')} {'has' if left == 1 else 'have'} not acknowledged it so far. "
     )
-    if end is None:
+    if in_the_end.ended_ns is None:
         text += "The recording does not show how it ends."
     else:
-        ends = "complete" if end.action == CheckpointAction.COMPLETED else "aborted"
-        text += f"It is {ends} at {facts.moment(end.time_ns)}."
-    at = {event.task_id: event for event in acknowledged}
-    waiting = [task for task in facts.graph.tasks if task not in so_far and (task in at or _runs(facts, task))]
-    waiting.sort(key=lambda task: (at[task].step if task in at else _NEVER, task))
-    lines = tuple(_line(facts, task, triggered.checkpoint, at.get(task)) for task in waiting[:_MOST_LISTED])
+        ends = "complete" if in_the_end.status == "completed" else "aborted"
+        text += f"It is {ends} at {facts.moment(in_the_end.ended_ns)}."
+    at = in_the_end.acknowledged_at
+    order = {task: number for number, task in enumerate(at)}
+    waiting = [
+        task for task in facts.graph.tasks if task not in so_far.acknowledged_at and (task in at or _runs(facts, task))
+    ]
+    waiting.sort(key=lambda task: (order.get(task, len(order)), task))
+    lines = tuple(_line(facts, task, so_far.checkpoint, at.get(task)) for task in waiting[:_MOST_LISTED])
     if len(waiting) > _MOST_LISTED:
         lines = (*lines, f"and {len(waiting) - _MOST_LISTED:,} more")
     # The others wait for the slowest of those whose senders have all acknowledged.
@@ -46,39 +43,15 @@ def in_progress_causes(facts: RunFacts) -> tuple[list[Cause], int | None]:
     return [Cause(text, ("12.3", "12.94"), None, lines)], firsts[-1] if firsts else None
 
 
-def _oldest(facts: RunFacts) -> tuple[CheckpointEvent, list[CheckpointEvent]] | None:
-    """The trigger of the oldest checkpoint in progress, and its events after the moment."""
-    now_ns = facts.until_ns or facts.end_ns
-    for triggered in facts.graph.history.checkpoints:
-        if triggered.action != CheckpointAction.TRIGGERED or triggered.time_ns > now_ns:
-            continue
-        events = [one for one in facts.graph.history.checkpoints if one.checkpoint == triggered.checkpoint]
-        if not any(one.action in _ENDS and one.time_ns <= now_ns for one in events):
-            return triggered, [one for one in events if one.time_ns > now_ns]
-    return None
-
-
-def _acknowledged(facts: RunFacts, triggered: CheckpointEvent) -> tuple[set[int], int]:
-    """The tasks that have acknowledged a checkpoint, and their number with the tasks that had finished when it started."""
-    now_ns = facts.until_ns or facts.end_ns
-    found, count = set(), triggered.acknowledged
-    for event in facts.graph.history.checkpoints:
-        is_of = event.checkpoint == triggered.checkpoint and event.action == CheckpointAction.ACKNOWLEDGED
-        if is_of and event.time_ns <= now_ns:
-            found.add(event.task_id)
-            count = event.acknowledged
-    return found, count
-
-
 def _runs(facts: RunFacts, task: int) -> bool:
     last = facts.rows("lifecycle", task).equal(operator=-1).last()
     return last is not None and last["event"] not in (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 
 
-def _line(facts: RunFacts, task: int, checkpoint: int, acknowledged: CheckpointEvent | None) -> str:
+def _line(facts: RunFacts, task: int, checkpoint: int, acknowledged_ns: int | None) -> str:
     """What a task has done for a checkpoint so far, and when it acknowledges it."""
     taken = facts.rows("checkpoint_steps", task).equal(checkpoint=checkpoint, step=CheckpointStep.SYNC_START).first()
     text = "no snapshot so far" if taken is None else f"snapshot taken at {facts.moment(taken['time_ns'])}"
-    if acknowledged is None:
+    if acknowledged_ns is None:
         return f"{facts.task(task)}: {text}, no acknowledgement in the recording{before_end(facts, task)}"
-    return f"{facts.task(task)}: {text}, acknowledges it at {facts.moment(acknowledged.time_ns)}"
+    return f"{facts.task(task)}: {text}, acknowledges it at {facts.moment(acknowledged_ns)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.facts.kinds import CheckpointAction, CheckpointStep, ElementKind, LifeEvent, SnapshotKind
+from flowsim.facts.kinds import CheckpointStep, ElementKind, LifeEvent, SnapshotKind
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
@@ -14,6 +14,7 @@ from flowsim.why.waits.checkpoint_in_progress import in_progress_causes
 from flowsim.why.waits.task_state import TaskState
 
 _MOST_LISTED: Final = 8
+_STOPS: Final = (SnapshotKind.SUSPEND, SnapshotKind.TERMINATE)
 
 
 def final_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | None]:
@@ -62,15 +63,8 @@ def _has_processed_end(facts: RunFacts, channel: Channel) -> bool:
 
 def _stop(facts: RunFacts) -> int | None:
     """The savepoint with which the job is stopped, if it was triggered and has not failed by the moment."""
-    found: int | None = None
-    for event in facts.graph.history.checkpoints:
-        if facts.until_ns is not None and event.time_ns > facts.until_ns:
-            break
-        if event.action == CheckpointAction.TRIGGERED and event.type in (SnapshotKind.SUSPEND, SnapshotKind.TERMINATE):
-            found = event.checkpoint
-        elif event.action == CheckpointAction.ABORTED and event.checkpoint == found:
-            found = None
-    return found
+    stops = [one for one in facts.checkpoints(facts.until_ns).checkpoints.values() if one.kind in _STOPS]
+    return stops[-1].checkpoint if stops and stops[-1].status != "failed" else None
 
 
 def _end_of_data(facts: RunFacts, task: int) -> int:

@@ -25,10 +25,10 @@ from flowsim.facts.kinds import (
     TimerAction,
     WaitKind,
 )
+from flowsim.history.job_events import JOB_TABLES
 from flowsim.recording.manifest import MANIFEST
 from flowsim.recording.merged_facts import TASK_TABLES
 from flowsim.trace import phrases, sentences
-from flowsim.trace.job_facts import JOB_TABLES
 from flowsim.trace.kinds import KINDS
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time, moment_ns, moment_text

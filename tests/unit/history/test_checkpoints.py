@@ -29,7 +29,7 @@ def event(
 def checkpoint_after(*events: CheckpointEvent) -> RecordedCheckpoint:
     history = CheckpointHistory()
     for each in events:
-        history.on_checkpoint(each)
+        history.add(each)
     return history.checkpoints[1]
 
 

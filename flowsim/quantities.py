@@ -28,3 +28,24 @@ def duration_text(ns: int) -> str:
         if ns >= size:
             return f"{ns / size:.4g} {unit}"
     return f"{ns} ns"
+
+
+def rounded_duration_text(ns: float) -> str:
+    """Returns a duration with three digits and a unit.
+
+    >>> rounded_duration_text(1_234_567), rounded_duration_text(250_000_000), rounded_duration_text(0)
+    ('1.23 ms', '250 ms', '0 ms')
+    """
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= size:
+            return f"{rounded_text(ns / size)} {unit}"
+    return f"{ns:.0f} ns" if ns else "0 ms"
+
+
+def rounded_text(number: float) -> str:
+    """Returns a number with three digits, or with all digits before the decimal point.
+
+    >>> rounded_text(3.14159), rounded_text(31.4159), rounded_text(31415.9)
+    ('3.14', '31.4', '31,416')
+    """
+    return f"{number:,.0f}" if number >= 100 else f"{number:.1f}" if number >= 10 else f"{number:.2f}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from flowsim.recording.parquet_part import as_numpy
+from flowsim.recording.reader import Recording
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -189,6 +192,16 @@ class _CodedColumn:
             rank = int(self._ranked.searchsorted(value))
             return rank if rank < self.size and self._ranked[rank] == value else None
         return value - self._least if 0 <= value - self._least < self.size else None
+
+
+def recorded_rows(recording: Recording, table: str, names: Sequence[str]) -> Rows:
+    """Some columns of a fact table, in the order in which the rows were recorded. Raises BadInput for a damaged part."""
+    parts = [recording.part(table, epoch, names) for epoch in range(len(recording.epochs))]
+    columns: dict[str, Ints] = {}
+    for name in names:
+        pieces = [as_numpy(part[name]).astype(np.int64, copy=False) for part in parts]
+        columns[name] = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.int64)
+    return Rows(columns)
 
 
 def alike(*columns: Ints | Mask) -> Iterator[Ints]:

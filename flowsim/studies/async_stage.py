@@ -7,16 +7,18 @@ watermark (rules 11.5, 11.10).
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.history.async_elements import QueueUse, async_operators, step_times
+from flowsim.history.rows import Ints, Rows, recorded_rows
+from flowsim.laws.graph_check import checked_job_graph
+from flowsim.laws.job_graph import Operator
 from flowsim.recording.reader import Recording
-from flowsim.studies.columns import Columns, Distribution, Ints, columns, where
+from flowsim.studies.distribution import Distribution
 
-ASYNC_KIND = "async_wait"
 _COLUMNS = ("task", "operator", "time_ns", "entry", "action", "kind", "queued")
 
 
@@ -57,47 +59,41 @@ class AsyncStage:
 
 def async_stages(recording: Recording) -> tuple[AsyncStage, ...]:
     """Returns the figures of the async operators of a recording, in the order of the job."""
-    facts = columns(recording, "async_elements", _COLUMNS)
-    vertex_of = {int(row[0]): int(row[1]) for row in recording.static_rows("tasks")}
+    facts = recorded_rows(recording, "async_elements", _COLUMNS)
     stages = []
-    for row in recording.static_rows("operators"):
-        vertex, index, name, kind, params = int(row[0]), int(row[1]), str(row[2]), row[3], str(row[4])
-        if kind == ASYNC_KIND:
-            tasks = [task for task, task_vertex in vertex_of.items() if task_vertex == vertex]
-            own = where(facts, np.isin(facts["task"], tasks) & (facts["operator"] == index))
-            stages.append(_stage(name, json.loads(params), own, tasks))
+    for operator, tasks in async_operators(checked_job_graph(recording)):
+        own = facts.where(np.isin(facts["task"], tasks) & (facts["operator"] == operator.operator))
+        stages.append(_stage(operator, own, tasks))
     return tuple(stages)
 
 
 @dataclass(frozen=True, slots=True)
 class _Subtask:
-    """The sums of one subtask, in ns and elements times ns."""
+    """How full the queue of one subtask was, and the times of its records in ns."""
 
-    span_ns: int
-    full_ns: int
-    queued_ns: int
+    queue: QueueUse
     latency: Ints
     answer: Ints
     held: Ints
     unfinished: int
 
 
-def _stage(name: str, params: dict[str, object], facts: Columns, tasks: list[int]) -> AsyncStage:
-    capacity = params["capacity"]
+def _stage(operator: Operator, facts: Rows, tasks: list[int]) -> AsyncStage:
+    capacity = operator.params["capacity"]
     assert isinstance(capacity, int)
-    parts = [_subtask(where(facts, facts["task"] == task), capacity) for task in tasks]
+    parts = [_subtask(facts.where(facts["task"] == task), capacity) for task in tasks]
     latency, answer, held = (
         np.concatenate([getattr(part, what) for part in parts]) for what in ("latency", "answer", "held")
     )
-    span_ns, records = sum(part.span_ns for part in parts), len(latency)
+    span_ns, records = sum(part.queue.span_ns for part in parts), len(latency)
     is_record, action = facts["kind"] == ElementKind.RECORD, facts["action"]
 
     def of_time(amount: int) -> float:
         return round(amount / span_ns, 6) if span_ns else 0.0
 
     return AsyncStage(
-        operator=name,
-        mode=str(params["mode"]),
+        operator=operator.name,
+        mode=str(operator.params["mode"]),
         capacity=capacity,
         records=records,
         unfinished=sum(part.unfinished for part in parts),
@@ -109,44 +105,23 @@ def _stage(name: str, params: dict[str, object], facts: Columns, tasks: list[int
         answer=Distribution.of(answer),
         held=Distribution.of(held),
         held_share=round(int(held.sum()) / int(latency.sum()), 6) if latency.any() else 0.0,
-        full_share=of_time(sum(part.full_ns for part in parts)),
-        peak_queued=int(facts["queued"].max(initial=0)),
-        mean_queued=of_time(sum(part.queued_ns for part in parts)),
+        full_share=of_time(sum(part.queue.full_ns for part in parts)),
+        peak_queued=max((part.queue.peak for part in parts), default=0),
+        mean_queued=of_time(sum(part.queue.element_ns for part in parts)),
         mean_records=of_time(int(latency.sum())),
     )
 
 
-def _subtask(facts: Columns, capacity: int) -> _Subtask:
-    time, queued = facts["time_ns"], facts["queued"]
-    # Outcomes may be recorded with another clock than the task's, slightly behind it; queue sizes are recorded in
-    # order.
-    lasted = np.diff(np.maximum.accumulate(time)) if len(time) else np.empty(0, dtype=np.int64)
-    before = queued[:-1]
-    records = where(facts, facts["kind"] == ElementKind.RECORD)
-    count = int(records["entry"].max(initial=-1)) + 1
-    put, done, emitted = (
-        _times(records, actions, count)
-        for actions in ((AsyncAction.PUT,), (AsyncAction.COMPLETE, AsyncAction.FAIL), (AsyncAction.EMIT,))
-    )
+def _subtask(facts: Rows, capacity: int) -> _Subtask:
+    put, done, emitted = step_times(facts.where(facts["kind"] == ElementKind.RECORD))
     whole = (put >= 0) & (done >= 0) & (emitted >= 0)
     put_count = int(np.count_nonzero(put >= 0))
     put, done, emitted = put[whole], done[whole], emitted[whole]
     done = np.clip(done, put, emitted)
     return _Subtask(
-        span_ns=int(lasted.sum()),
-        full_ns=int(lasted[before >= capacity].sum()),
-        queued_ns=int((lasted * before).sum()),
+        QueueUse.of(facts, capacity),
         latency=emitted - put,
         answer=done - put,
         held=emitted - done,
         unfinished=put_count - len(put),
     )
-
-
-def _times(records: Columns, actions: tuple[AsyncAction, ...], count: int) -> Ints:
-    """Returns the time of a step for each element, by the element's number; -1 if the step never happened."""
-    happened = np.isin(records["action"], actions)
-    entries, times = records["entry"][happened], records["time_ns"][happened]
-    time_of: Ints = np.full(count, -1, dtype=np.int64)
-    time_of[entries] = times
-    return time_of

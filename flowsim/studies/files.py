@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Final
 
+from flowsim.quantities import rounded_duration_text, rounded_text
 from flowsim.studies.async_stage import AsyncStage
 from flowsim.studies.directory import KEY
 from flowsim.studies.run import Study, StudyRow, stage_of
@@ -84,40 +85,19 @@ def table_of(study: Study) -> tuple[list[str], list[list[str]]]:
     has_status = any(row.status != "finished" for row in study.rows)
     rows = []
     for row in study.rows:
-        cells = [*(value_text(row.combination.values[key]) for key in keys), number_text(row.measures.records_per_s)]
+        cells = [*(value_text(row.combination.values[key]) for key in keys), rounded_text(row.measures.records_per_s)]
         for operator in operators:
             stage = stage_of(row, operator)
             cells += [_NONE if stage is None else show(stage) for show in _STAGE_COLUMNS.values()]
         cells += [f"{row.measures.late_rows:,}", f"{row.measures.most_back_pressured:.1%}"]
-        cells += [duration_text(row.measures.elapsed_ns)]
+        cells += [rounded_duration_text(row.measures.elapsed_ns)]
         rows.append([*cells, row.status] if has_status else cells)
     return [*headings, "status"] if has_status else headings, rows
 
 
-def duration_text(ns: float) -> str:
-    """Returns a duration with three digits and a unit.
-
-    >>> duration_text(1_234_567), duration_text(250_000_000), duration_text(0)
-    ('1.23 ms', '250 ms', '0 ms')
-    """
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if ns >= size:
-            return f"{number_text(ns / size)} {unit}"
-    return f"{ns:.0f} ns" if ns else "0 ms"
-
-
-def number_text(number: float) -> str:
-    """Returns a number with three digits, or with all digits before the decimal point.
-
-    >>> number_text(3.14159), number_text(31.4159), number_text(31415.9)
-    ('3.14', '31.4', '31,416')
-    """
-    return f"{number:,.0f}" if number >= 100 else f"{number:.1f}" if number >= 10 else f"{number:.2f}"
-
-
 def _percentile(which: str) -> Callable[[AsyncStage], str]:
     def show(stage: AsyncStage) -> str:
-        return _NONE if stage.latency is None else duration_text(getattr(stage.latency, which))
+        return _NONE if stage.latency is None else rounded_duration_text(getattr(stage.latency, which))
 
     return show
 
@@ -129,7 +109,7 @@ _STAGE_COLUMNS: Final[dict[str, Callable[[AsyncStage], str]]] = {
     "max": _percentile("max_ns"),
     "held": lambda stage: f"{stage.held_share:.1%}",
     "full": lambda stage: f"{stage.full_share:.1%}",
-    "in flight": lambda stage: number_text(stage.mean_records),
+    "in flight": lambda stage: rounded_text(stage.mean_records),
     "peak": lambda stage: str(stage.peak_queued),
 }
 

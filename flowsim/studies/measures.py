@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flowsim.history.rows import recorded_rows
 from flowsim.recording.reader import Recording
 from flowsim.studies.async_stage import AsyncStage, async_stages
-from flowsim.studies.columns import columns
 
 SOURCE_KIND = "source"
 
@@ -42,7 +42,7 @@ class Measures:
 
 def measured(recording: Recording) -> Measures:
     """Measures one recording; raises BadInput if it is damaged."""
-    life = columns(recording, "lifecycle", ("time_ns",))["time_ns"]
+    life = recorded_rows(recording, "lifecycle", ("time_ns",))["time_ns"]
     elapsed_ns = int(life.max() - life.min()) if len(life) else 0
     records = _records_read(recording)
     return Measures(
@@ -85,7 +85,7 @@ def _back_pressured(recording: Recording) -> dict[str, float]:
 
 def _late(recording: Recording) -> dict[str, int]:
     operators, vertex_of = _operators(recording), _vertices(recording)
-    rows = columns(recording, "late_drop", ("task", "operator"))
+    rows = recorded_rows(recording, "late_drop", ("task", "operator"))
     late: dict[str, int] = {}
     for task in np.unique(rows["task"]).tolist():
         own = rows["operator"][rows["task"] == task]

@@ -9,18 +9,17 @@ was not idle.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from flowsim.cluster.job_execution import TaskSummary
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.async_elements import QueueUse, async_operators
+from flowsim.history.rows import Rows, recorded_rows
+from flowsim.laws.graph_check import checked_job_graph
+from flowsim.laws.job_graph import Operator
 from flowsim.recording.reader import Recording
-from flowsim.studies.async_stage import ASYNC_KIND
-from flowsim.studies.columns import Columns, columns, where
 from flowsim.units import NO_TIMESTAMP
 
 ANSWERS: Final = "results of async calls"
@@ -120,51 +119,39 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _async_queues(recording: Recording, names: Sequence[str], ended_ns: int) -> list[AsyncQueue]:
-    operators = [row for row in recording.static_rows("operators") if row[3] == ASYNC_KIND]
+    operators = list(async_operators(checked_job_graph(recording)))
     if not operators:
         return []
-    facts = columns(recording, "async_elements", ("task", "operator", "time_ns", "queued"))
-    tasks_of: dict[int, list[int]] = {}
-    for row in recording.static_rows("tasks"):
-        tasks_of.setdefault(int(row[1]), []).append(int(row[0]))
+    facts = recorded_rows(recording, "async_elements", ("task", "operator", "time_ns", "queued"))
     return [
-        _queue(
-            where(facts, (facts["task"] == task) & (facts["operator"] == int(row[1]))),
-            names[task],
-            str(row[2]),
-            int(json.loads(str(row[4]))["capacity"]),
-            ended_ns,
-        )
-        for row in operators
-        for task in tasks_of[int(row[0])]
+        _queue(facts.equal(task=task, operator=operator.operator), names[task], operator, ended_ns)
+        for operator, tasks in operators
+        for task in tasks
     ]
 
 
-def _queue(facts: Columns, task: str, operator: str, capacity: int, ended_ns: int) -> AsyncQueue:
-    queued = facts["queued"]
-    if not len(queued):
-        return AsyncQueue(task, operator, capacity, 0, 0.0, 0.0, 0)
-    # Outcomes may be recorded with another clock than the task's, slightly behind it.
-    times = np.maximum.accumulate(facts["time_ns"])
-    end_ns = max(ended_ns, int(times[-1])) if queued[-1] else int(times[-1])
-    lasted = np.diff(times, append=end_ns)
-    span_ns = int(lasted.sum())
+def _queue(facts: Rows, task: str, operator: Operator, ended_ns: int) -> AsyncQueue:
+    capacity = operator.params["capacity"]
+    assert isinstance(capacity, int)
+    use = QueueUse.of(facts, capacity, ended_ns)
     return AsyncQueue(
         task,
-        operator,
+        operator.name,
         capacity,
-        peak=int(queued.max()),
-        mean=round(int((lasted * queued).sum()) / span_ns, 4) if span_ns else 0.0,
-        full_share=round(int(lasted[queued >= capacity].sum()) / span_ns, 4) if span_ns else 0.0,
-        held_ns=int(lasted[queued > 0].sum()),
+        use.peak,
+        mean=round(use.element_ns / use.span_ns, 4) if use.span_ns else 0.0,
+        full_share=round(use.full_ns / use.span_ns, 4) if use.span_ns else 0.0,
+        held_ns=use.used_ns,
     )
 
 
 def _paused(recording: Recording, tasks: int, ended_ns: int) -> list[int]:
     """Returns how long watermark alignment paused each whole source, in ns (rules 8.22 to 8.24)."""
     paused_ns, since_ns = [0] * tasks, [-1] * tasks
-    facts = columns(recording, "alignment", ("task", "time_ns", "split", "paused"))
-    for task, time_ns, split, paused in zip(*(facts[name].tolist() for name in facts), strict=True):
+    facts = recorded_rows(recording, "alignment", ("task", "time_ns", "split", "paused"))
+    for task, time_ns, split, paused in zip(
+        *(facts[name].tolist() for name in ("task", "time_ns", "split", "paused")), strict=True
+    ):
         if split >= 0:
             continue
         if paused and since_ns[task] < 0:
@@ -177,11 +164,13 @@ def _paused(recording: Recording, tasks: int, ended_ns: int) -> list[int]:
 
 def _silent_senders(recording: Recording, without_watermark: Sequence[bool]) -> dict[int, list[int]]:
     """Returns, per task with open windows but no watermark, the senders without a watermark."""
-    took_in = set(columns(recording, "window_intake", ("task",))["task"].tolist()) if any(without_watermark) else set()
+    took_in = (
+        set(recorded_rows(recording, "window_intake", ("task",))["task"].tolist()) if any(without_watermark) else set()
+    )
     waiting = {task for task in took_in if without_watermark[task]}
     if not waiting:
         return {}
-    received = columns(recording, "received", ("channel", "kind"))
+    received = recorded_rows(recording, "received", ("channel", "kind"))
     speaking = set(received["channel"][received["kind"] == ElementKind.WATERMARK].tolist())
     senders_of: dict[int, list[int]] = {}
     for row in recording.static_rows("channels"):

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
-from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.facts.kinds import ElementKind
+from flowsim.history.async_elements import AsyncElement, async_elements, is_async
 from flowsim.laws.job_graph import Operator
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.records import Record
-from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.run_facts import RunFacts, place_of
 
 _T = TypeVar("_T")
-
-
-@dataclass(slots=True)
-class _Element:
-    """The steps of one element; rows of ``async_elements``."""
-
-    put: Row | None = None
-    done: Row | None = None
-    emit: Row | None = None
 
 
 def async_orders(facts: RunFacts, a: Record, b: Record, order: Callable[[str, bool, Cause, int], _T]) -> list[_T]:
@@ -30,13 +21,13 @@ def async_orders(facts: RunFacts, a: Record, b: Record, order: Callable[[str, bo
     found = []
     for task in facts.graph.tasks:
         for operator in facts.operators_of(task):
-            if operator.kind != "async_wait":
+            if not is_async(operator):
                 continue
-            elements = _elements(facts, task, operator)
+            elements = async_elements(facts, task, operator.operator)
             one, other = (_of(elements, record) for record in (a, b))
-            if one is None or other is None or one == other or elements[one].put is None or elements[other].put is None:
+            if one is None or other is None or one == other:
                 continue
-            emits = elements[one].emit, elements[other].emit
+            emits = elements[one].emitted, elements[other].emitted
             if emits[0] is None or emits[1] is None:
                 continue
             is_kept = emits[0]["seq"] < emits[1]["seq"]
@@ -47,30 +38,16 @@ def async_orders(facts: RunFacts, a: Record, b: Record, order: Callable[[str, bo
     return found
 
 
-def _elements(facts: RunFacts, task: int, operator: Operator) -> dict[int, _Element]:
-    elements: dict[int, _Element] = {}
-    for row in facts.rows("async_elements", task).equal(operator=operator.operator):
-        element = elements.setdefault(row["entry"], _Element())
-        match AsyncAction(row["action"]):
-            case AsyncAction.PUT:
-                element.put = row
-            case AsyncAction.COMPLETE | AsyncAction.FAIL:
-                element.done = element.done or row
-            case AsyncAction.EMIT:
-                element.emit = row
-    return elements
-
-
-def _of(elements: dict[int, _Element], record: Record) -> int | None:
+def _of(elements: dict[int, AsyncElement], record: Record) -> int | None:
     """The element whose record this is; otherwise the one whose only result it is."""
-    for rows in ([element.put for element in elements.values()], [element.emit for element in elements.values()]):
+    for rows in ([element.put for element in elements.values()], [element.emitted for element in elements.values()]):
         for number, row in zip(elements, rows, strict=True):
             if row is not None and row["kind"] == ElementKind.RECORD and row["fingerprint"] == record.fingerprint:
                 return number
     return None
 
 
-def _cause(facts: RunFacts, operator: Operator, elements: dict[int, _Element], early: int, late: int) -> Cause:
+def _cause(facts: RunFacts, operator: Operator, elements: dict[int, AsyncElement], early: int, late: int) -> Cause:
     """Why the result of element ``early`` left before that of ``late``."""
     one, other = elements[early], elements[late]
     name = operator.name
@@ -79,7 +56,7 @@ def _cause(facts: RunFacts, operator: Operator, elements: dict[int, _Element], e
     head = f"{name} emitted {_value(facts, one)} before {_value(facts, other)}"
     is_first = one.done is not None and other.done is not None and one.done["seq"] < other.done["seq"]
     is_overtaken = one.done is not None and other.done is not None and not is_first
-    place = None if one.emit is None else place_of(one.emit)
+    place = None if one.emitted is None else place_of(one.emitted)
     if operator.params.get("mode") == "ordered":
         text = f"{head}, in the order of their arrival: mode ordered."
         if is_overtaken:
@@ -87,7 +64,7 @@ def _cause(facts: RunFacts, operator: Operator, elements: dict[int, _Element], e
         return Cause(text, ("11.33",) if is_legacy else ("11.5", "11.13"), place, lines)
     between = [
         element.put for number, element in elements.items()
-        if early < number < late and element.put is not None and element.put["kind"] == ElementKind.WATERMARK
+        if early < number < late and element.put["kind"] == ElementKind.WATERMARK
     ]  # fmt: skip
     if between:
         first = f", although the outcome for {_value(facts, other)} came first" if is_overtaken else ""
@@ -110,19 +87,15 @@ def _cause(facts: RunFacts, operator: Operator, elements: dict[int, _Element], e
     return Cause(text, ("11.34",) if is_legacy else ("11.10", "11.11"), place, lines)
 
 
-def _value(facts: RunFacts, element: _Element) -> str:
+def _value(facts: RunFacts, element: AsyncElement) -> str:
     row = element.put
-    return (
-        "a record"
-        if row is None
-        else facts.names.value(row["fingerprint"]) or f"the record of {event_time(row['timestamp'])}"
-    )
+    return facts.names.value(row["fingerprint"]) or f"the record of {event_time(row['timestamp'])}"
 
 
-def _line(facts: RunFacts, number: int, element: _Element) -> str:
+def _line(facts: RunFacts, number: int, element: AsyncElement) -> str:
     parts = [
         f"{text} {facts.moment(row['time_ns'])}"
-        for text, row in (("arrived at", element.put), ("complete at", element.done), ("emitted at", element.emit))
+        for text, row in (("arrived at", element.put), ("complete at", element.done), ("emitted at", element.emitted))
         if row is not None
     ]
     return f"element {number}, {_value(facts, element)}: {', '.join(parts)}"

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.history.async_elements import is_async
 from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import record_text
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.waits.waits_in_element import entry_text, is_async, queue_of, timeout_causes
+from flowsim.why.waits.waits_in_element import entry_text, queue_of, timeout_causes
 
 
 def why_calls(

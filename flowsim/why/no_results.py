@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, TimerAction
+from flowsim.history.async_elements import is_async
 from flowsim.history.lateness import received_records
 from flowsim.history.timers import TimerLife, later_end, open_timers
 from flowsim.history.windows import Pane, fires_of, panes_of, pending
@@ -28,7 +29,7 @@ from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import STUCK, Doing, TaskState, is_at_end_of_input, state_of
 from flowsim.why.waits.waits_for_input import arrival_cause
-from flowsim.why.waits.waits_in_element import entry_text, is_async, queue_of
+from flowsim.why.waits.waits_in_element import entry_text, queue_of
 
 _ENDS = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flowsim.studies.async_stage import AsyncStage
-from flowsim.studies.columns import Distribution
+from flowsim.studies.distribution import Distribution
 from flowsim.studies.files import row_data, table_text
 from flowsim.studies.measures import Measures
 from flowsim.studies.plot import plot_svg

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
+from flowsim.history.async_elements import is_async
 from flowsim.history.task_watermark import task_watermark, task_watermarks
 from flowsim.history.valve import ChannelState, channel_states
 from flowsim.history.watermark_strategies import generator_of, strategy_of
@@ -18,7 +19,7 @@ from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.task_state import Doing, state_of
 from flowsim.why.waits.waits_for_input import arrival_cause
-from flowsim.why.waits.waits_in_element import is_async, queue_of
+from flowsim.why.waits.waits_in_element import queue_of
 
 
 def held_causes(facts: RunFacts, task: int, needed: int) -> list[Cause]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
 import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.history.async_elements import AsyncElement, async_elements, is_async
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import count_text
@@ -24,45 +24,12 @@ _MOST_LISTED: Final = 8
 _NEVER: Final = 2**63 - 1
 
 
-@dataclass(slots=True)
-class Entry:
-    """An element in the queue of an async operator. Rows are of table ``async_elements``."""
-
-    put: Row
-    invoked: Row | None = None
-    """The last call."""
-    retried: Row | None = None
-    """The last outcome that was not accepted, after which the function is called again."""
-    timed_out: Row | None = None
-    done: Row | None = None
-    """The first outcome that counted (rule 11.12)."""
-    emitted: bool = False
-
-
-def queue_of(facts: RunFacts, task: int, operator: int) -> list[Entry]:
+def queue_of(facts: RunFacts, task: int, operator: int) -> list[AsyncElement]:
     """The elements in the queue, in order of their arrival."""
-    entries: dict[int, Entry] = {}
-    for row in facts.rows("async_elements", task).equal(operator=operator):
-        if row["action"] == AsyncAction.PUT:
-            entries[row["entry"]] = Entry(row)
-        entry = entries.get(row["entry"])
-        if entry is None:
-            continue
-        match AsyncAction(row["action"]):
-            case AsyncAction.INVOKE:
-                entry.invoked = row
-            case AsyncAction.RETRY:
-                entry.retried = row
-            case AsyncAction.TIMEOUT:
-                entry.timed_out = row
-            case AsyncAction.COMPLETE | AsyncAction.FAIL:
-                entry.done = row
-            case AsyncAction.EMIT:
-                entry.emitted = True
-    return [entry for entry in entries.values() if not entry.emitted]
+    return [one for one in async_elements(facts, task, operator).values() if one.emitted is None]
 
 
-def entry_text(facts: RunFacts, task: int, entry: Entry) -> str:
+def entry_text(facts: RunFacts, task: int, entry: AsyncElement) -> str:
     """An element of a queue, and the state of its call."""
     put = entry.put
     if put["kind"] == ElementKind.WATERMARK:
@@ -89,7 +56,7 @@ def entry_text(facts: RunFacts, task: int, entry: Entry) -> str:
 _OUTCOMES: Final = {AsyncAction.COMPLETE: "result", AsyncAction.FAIL: "error", AsyncAction.TIMEOUT: "timeout"}
 
 
-def _outcome(facts: RunFacts, task: int, entry: Entry) -> Row | None:
+def _outcome(facts: RunFacts, task: int, entry: AsyncElement) -> Row | None:
     """What ends the wait for an element after the moment: its outcome, or its timeout if that comes before."""
     rows = facts.whole.rows("async_elements", task)
     known = [row["seq"] for row in (entry.put, entry.invoked, entry.retried, entry.timed_out) if row is not None]
@@ -97,7 +64,7 @@ def _outcome(facts: RunFacts, task: int, entry: Entry) -> Row | None:
     return rows.where(np.isin(rows["action"], list(_OUTCOMES))).first()
 
 
-def timeout_causes(facts: RunFacts, entries: Sequence[Entry]) -> list[Cause]:
+def timeout_causes(facts: RunFacts, entries: Sequence[AsyncElement]) -> list[Cause]:
     """The elements whose timeout has passed without an outcome: nothing but a later result ends their wait."""
     late = [entry for entry in entries if entry.timed_out is not None and entry.done is None]
     if not late or late[0].timed_out is None:
@@ -128,10 +95,6 @@ def open_call_causes(facts: RunFacts, task: int) -> list[Cause]:
     return causes
 
 
-def is_async(operator: Operator) -> bool:
-    return operator.kind == "async_wait"
-
-
 def _is_legacy(operator: Operator) -> bool:
     return operator.params.get("design") == "legacy"
 
@@ -149,7 +112,7 @@ def _priority(facts: RunFacts, task: int, operator: Operator) -> int:
 
 def element_causes(facts: RunFacts, state: TaskState) -> list[Cause]:
     """The causes of a yield, or of a wait for the checkpoint lock."""
-    found: list[tuple[bool, Operator, list[Entry]]] = []
+    found: list[tuple[bool, Operator, list[AsyncElement]]] = []
     for operator in facts.operators_of(state.task):
         is_candidate = _is_legacy(operator) is (state.doing is Doing.LOCK)
         if state.doing is Doing.YIELD:
@@ -175,7 +138,7 @@ def _has_ended(facts: RunFacts, task: int, operator: Operator) -> bool:
     return len(np.unique(ends["channel"])) == len(facts.received_by(task))
 
 
-def _full_queue(facts: RunFacts, state: TaskState, operator: Operator, entries: list[Entry]) -> list[Cause]:
+def _full_queue(facts: RunFacts, state: TaskState, operator: Operator, entries: list[AsyncElement]) -> list[Cause]:
     name, ordered = operator.name, operator.params.get("mode") == "ordered"
     capacity = count_text(number_of(operator.params, "capacity"), "element")
     is_open = len(facts.rows("lifecycle", state.task).equal(operator=operator.operator, event=LifeEvent.OPEN)) > 0
@@ -208,7 +171,7 @@ def _full_queue(facts: RunFacts, state: TaskState, operator: Operator, entries: 
     return causes
 
 
-def _first_to_leave(facts: RunFacts, task: int, entries: list[Entry]) -> Entry:
+def _first_to_leave(facts: RunFacts, task: int, entries: list[AsyncElement]) -> AsyncElement:
     """The element of an unordered queue that leaves it next, as the recording shows; the first open call if none does."""
     if entries[0].put["kind"] == ElementKind.WATERMARK:
         return entries[0]
@@ -218,13 +181,13 @@ def _first_to_leave(facts: RunFacts, task: int, entries: list[Entry]) -> Entry:
     return min(segment, key=lambda entry: left.get(entry.put["entry"], _NEVER))
 
 
-def _end_of_input(facts: RunFacts, state: TaskState, operator: Operator, entries: list[Entry]) -> Cause:
+def _end_of_input(facts: RunFacts, state: TaskState, operator: Operator, entries: list[AsyncElement]) -> Cause:
     text = f"The input of {operator.name} has ended: the task waits until the results of its queue are emitted."
     place = None if state.since is None else place_of(state.since)
     rule = "11.36" if _is_legacy(operator) else "11.19"
     return Cause(text, (rule,), place, _lines(facts, state.task, entries))
 
 
-def _lines(facts: RunFacts, task: int, entries: list[Entry]) -> tuple[str, ...]:
+def _lines(facts: RunFacts, task: int, entries: list[AsyncElement]) -> tuple[str, ...]:
     lines = [entry_text(facts, task, entry) for entry in entries[:_MOST_LISTED]]
     return (*lines, f"and {len(entries) - _MOST_LISTED:,} more") if len(entries) > _MOST_LISTED else tuple(lines)

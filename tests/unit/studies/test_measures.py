@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from flowsim.studies.async_stage import AsyncStage
-from flowsim.studies.columns import Distribution
+from flowsim.studies.distribution import Distribution
 from flowsim.studies.measures import Measures
 from flowsim.studies.run import StudyPlan, run_combination
 from flowsim.studies.variation import Combination

@@ -2,114 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from random import Random
 from typing import ClassVar, Final
 
-from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.cluster.components import Components, SubtaskComponents
 from flowsim.cluster.job_execution import RunOptions
-from flowsim.cluster.job_status import JobStatus
 from flowsim.errors import BadInput
-from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault, FaultKind
-from flowsim.faults.connections import (
-    CreditLosingQueue,
-    CredulousChannel,
-    FaultyViewReader,
-    ImpatientChannel,
-    LeakingChannel,
-    LostCredits,
-    OverAnnouncingChannel,
-    SleepingQueue,
-)
+from flowsim.faults.channels import CreditLosingQueue, FaultyDeserializer, FaultyElements, LostCredits
+from flowsim.faults.event_time import LateKeepingLifetime, MaximumWatermarkValve
 from flowsim.faults.fault_checks import check_faults, subtasks_with_fault
-from flowsim.faults.faulty_operators import FaultyOperatorComponents, faulty_operator
-from flowsim.faults.network import (
-    FaultyDeserializer,
-    FaultyElements,
-    FaultyRecordWriter,
-    MisroutingPartitioner,
-    SkippingAdaptivePartitioner,
-    SkippingPartitioner,
-    with_forward_edges,
-)
-from flowsim.faults.recovery import HastyCoordinator, faulty_checkpointing
-from flowsim.faults.tasks import (
-    DoubleClosingChain,
-    EarlyFinishingChain,
-    InputWithoutLastWatermark,
-    InterruptedMailbox,
-    MailboxOfTwo,
-    NeverEmptyInput,
-    PriorityIgnoringMailbox,
-    ReentrantBatches,
-    ReentrantLockedLoopBatches,
-    ReversingMailbox,
-    StoppedSourceThread,
-    StoppingInput,
-    StuckClocksChain,
-    TaskStop,
-    UnbatchedMailbox,
-    UnpausedClocksChain,
-)
-from flowsim.faults.watermarks import MaximumWatermarkValve
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
-from flowsim.graph.job_graph import ChainedOperator, JobGraph
-from flowsim.graph.stream_graph import PartitionerSpec, StreamGraph
-from flowsim.legacy.locked_stream_task import LockedLoopBatches, LockedStreamTask
-from flowsim.legacy.source_thread import SourceThread
-from flowsim.mailbox.task_mailbox import TaskMailbox
-from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
-from flowsim.network.connections.partition_request_client import PartitionRequestClient
+from flowsim.graph.job_graph import ChainedOperator
 from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
-from flowsim.network.connections.view_reader import (
-    BufferReceiver,
-    CreditBasedSequenceNumberingViewReader,
-    ReaderQueue,
-)
-from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
-from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.network.writers.adaptive_load_based_partitioner import AdaptiveLoadBasedPartitioner
-from flowsim.network.writers.partitioner import (
-    ForwardPartitioner,
-    KeyGroupStreamPartitioner,
-    RebalancePartitioner,
-    StreamPartitioner,
-)
-from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.task_clock import TaskClock
-from flowsim.tasks.batches import Batches
-from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.operators.windowing.aligned_window_operator import without_shortcuts
+from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.inputs.task_input import TaskInput
-from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
+from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
-
-_MAILBOXES: Final[dict[str, Callable[[Callable[[], None], TaskTrace | None, Callable[[], bool]], TaskMailbox]]] = {
-    "mail_overtakes": ReversingMailbox,
-    "mail_joins_batch": UnbatchedMailbox,
-    "batch_interrupted": InterruptedMailbox,
-    "yield_runs_any_mail": PriorityIgnoringMailbox,
-}
-_CHANNELS: Final[dict[str, Callable[..., RemoteInputChannel]]] = {
-    "received_buffer_leaks": LeakingChannel,
-    "obsolete_barrier_accepted": CredulousChannel,
-    "new_data_before_restored": ImpatientChannel,
-}
-_CHAINS: Final[dict[str, type[OperatorChain]]] = {
-    "finish_before_end_input": EarlyFinishingChain,
-    "close_twice": DoubleClosingChain,
-    "idle_under_back_pressure": UnpausedClocksChain,
-    "idle_clock_stuck": StuckClocksChain,
-}
 
 
 def with_faults(options: RunOptions, faults: Iterable[Fault]) -> RunOptions:
@@ -147,106 +65,65 @@ def register_faults(components: type[FaultyComponents], kinds: Iterable[FaultKin
         _COMPONENTS[kind.name] = components
 
 
+class FaultyOperatorComponents(OperatorComponents):
+    """Creates the components of an operator with these faults; no fault of flowsim itself breaks one."""
+
+    __slots__ = ("faults",)
+
+    def __init__(self, faults: Collection[str]) -> None:
+        self.faults: frozenset[str] = frozenset(faults)
+
+
 class FaultySubtaskComponents(SubtaskComponents):
     """Creates the task of a subtask and the task's components, with these faults.
 
     If two faults replace the same component and cannot be combined, the last of ``faults`` applies.
     """
 
-    __slots__ = ("_elements", "_faults", "_run")
+    __slots__ = ("faults", "run", "_elements")
 
     def __init__(self, subtask: Subtask, faults: Sequence[Fault], run: FaultyComponents) -> None:
         super().__init__(subtask)
-        self._faults = {component: _of(faults, component) for component in Component}
-        self._run = run
+        self.faults: Mapping[Component, Sequence[Fault]] = {
+            component: _of(faults, component) for component in Component
+        }
+        self.run: FaultyComponents = run
         self._elements: FaultyElements | None = None
         """The fault state that all inputs of the task share."""
 
     def names(self, component: Component) -> list[str]:
         """Returns the faults of the subtask that break such a component."""
-        return [fault.fault for fault in self._faults[component]]
-
-    # The task.
-
-    def task_checkpointing(self, task: StreamTask, checkpointing: TaskCheckpointing) -> TaskCheckpointing:
-        return faulty_checkpointing(task, checkpointing, self.names(Component.CHECKPOINTS))
-
-    def create_mailbox(
-        self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]
-    ) -> TaskMailbox:
-        for name in reversed(self.names(Component.TASK)):
-            if name in _MAILBOXES:
-                return _MAILBOXES[name](on_put, trace, is_mailbox_thread)
-        return super().create_mailbox(on_put, trace, is_mailbox_thread)
-
-    def create_batches(self, task: StreamTask) -> Batches:
-        if "reenter_action" not in self.names(Component.TASK):
-            return super().create_batches(task)
-        return ReentrantBatches(
-            task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
-        )
-
-    def create_locked_loop_batches(self, task: LockedStreamTask) -> LockedLoopBatches:
-        if "reenter_action" not in self.names(Component.TASK):
-            return super().create_locked_loop_batches(task)
-        return ReentrantLockedLoopBatches(
-            task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
-        )
-
-    @property
-    def source_thread(self) -> type[SourceThread]:
-        stops_at_once = any(fault.fault == "stop_task" and fault.at == 0 for fault in self._faults[Component.TASK])
-        return StoppedSourceThread if stops_at_once else super().source_thread
+        return [fault.fault for fault in self.faults[component]]
 
     # Its operators.
 
     def _operator_faults(self, chained: ChainedOperator) -> list[str]:
-        faults = self._faults[Component.OPERATOR]
+        faults = self.faults[Component.OPERATOR]
         return [fault.fault for fault in faults if fault.operator is None or fault.operator == chained.node.name]
 
     def create_operator(self, chained: ChainedOperator) -> StreamOperator:
         operator, faults = super().create_operator(chained), self._operator_faults(chained)
-        return self._run.break_operator(operator, faults) if faults else operator
+        return self.run.break_operator(operator, faults) if faults else operator
 
     def create_operator_components(self, chained: ChainedOperator) -> OperatorComponents:
         faults = self._operator_faults(chained)
-        return self._run.of_operator(faults) if faults else super().create_operator_components(chained)
-
-    def create_operator_chain(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> OperatorChain:
-        for name in reversed(self.names(Component.TASK)):
-            if name in _CHAINS:
-                return _CHAINS[name](wrappers, trace)
-        return super().create_operator_chain(wrappers, trace)
+        return self.run.of_operator(faults) if faults else super().create_operator_components(chained)
 
     # Its input.
 
-    def create_source_input(self, task: StreamTask, head: StreamOperator) -> TaskInput:
-        return self._faulty_input(task, super().create_source_input(task, head), self._stop(task.clock))
+    def create_elements(self) -> FaultyElements | None:
+        """Returns the fault state that all inputs of the task share, or None if they read every element as it is."""
+        faults = self.faults[Component.CHANNEL]
+        return FaultyElements(faults) if faults else None
 
     def create_network_input(
         self, task: StreamTask, chain: OperatorChain, gates: Sequence[Sequence[SingleInputGate]]
     ) -> TaskInput:
-        stop = self._stop(task.clock)
-        if self._faults[Component.CHANNEL] or stop is not None:
-            self._elements = FaultyElements(self._faults[Component.CHANNEL], stop)
-        return self._faulty_input(task, super().create_network_input(task, chain, gates), stop)
+        self._elements = self.create_elements()
+        return super().create_network_input(task, chain, gates)
 
     def create_deserializer(self) -> RecordDeserializer:
         return super().create_deserializer() if self._elements is None else FaultyDeserializer(self._elements)
-
-    def _stop(self, clock: TaskClock) -> TaskStop | None:
-        stops = [fault.at for fault in self._faults[Component.TASK] if fault.fault == "stop_task"]
-        return TaskStop(min(stops), clock) if stops else None
-
-    def _faulty_input(self, task: StreamTask, task_input: TaskInput, stop: TaskStop | None) -> TaskInput:
-        if isinstance(task.mailbox, MailboxOfTwo):
-            # The input is the last component of a task, so its mails come after all those of the deployment.
-            task.mailbox.put_equal_mails()
-        if "drain_without_max_watermark" in self.names(Component.TASK):
-            task_input = InputWithoutLastWatermark(task_input)
-        if "input_never_empty" in self.names(Component.TASK):
-            task_input = NeverEmptyInput(task_input)
-        return task_input if stop is None else StoppingInput(task_input, stop)
 
     def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:
         if "valve_takes_maximum" in self.names(Component.VALVE):
@@ -255,78 +132,8 @@ class FaultySubtaskComponents(SubtaskComponents):
 
     # Its outputs.
 
-    def create_partitioner(
-        self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
-    ) -> StreamPartitioner:
-        made = super().create_partitioner(spec, channels, max_parallelism, random)
-        if isinstance(made, KeyGroupStreamPartitioner) and "misroute_keys" in self.names(Component.WRITER):
-            return MisroutingPartitioner(made.channels, made.key_selector, made.key_type, made.max_parallelism)
-        for fault in self._faults[Component.WRITER]:
-            if isinstance(made, RebalancePartitioner) and fault.fault == "rebalance_skips_channel":
-                return SkippingPartitioner(channels, random, fault.at)
-            if spec.name == "FORWARD" and fault.fault == "forward_over_several_channels":
-                return ForwardPartitioner(channels)
-        return made
-
-    def create_adaptive_partitioner(
-        self, partition: ResultPartition, max_traverse_size: int
-    ) -> AdaptiveLoadBasedPartitioner:
-        for fault in self._faults[Component.WRITER]:
-            if fault.fault == "rebalance_skips_channel":
-                return SkippingAdaptivePartitioner(partition, max_traverse_size, fault.at)
-        return super().create_adaptive_partitioner(partition, max_traverse_size)
-
-    def create_record_writer(
-        self,
-        partition: ResultPartition,
-        partitioner: StreamPartitioner,
-        timeout_ms: int,
-        first_channel: int,
-        random: Random,
-        trace: TaskTrace | None,
-        flusher: Flusher,
-    ) -> RecordWriter:
-        return FaultyRecordWriter(
-            partition, partitioner, timeout_ms, first_channel, random, trace, flusher, self._faults[Component.WRITER]
-        )
-
-    def _channel_faults(self, channel_id: int) -> list[str]:
-        faults = self._faults[Component.READER]
-        return [fault.fault for fault in faults if fault.channel is None or fault.channel == channel_id]
-
     def create_partition_request_queue(self, transport: Transport, outbox: Outbox) -> PartitionRequestQueue:
-        queue = SleepingQueue if "resume_not_woken" in self.names(Component.READER) else CreditLosingQueue
-        return queue(transport, outbox, self._faults[Component.READER], self._run.lost_credits)
-
-    def create_view_reader(
-        self,
-        queue: ReaderQueue,
-        receiver: BufferReceiver,
-        initial_credit: int,
-        channel_id: int,
-        trace: TaskTrace | None,
-    ) -> CreditBasedSequenceNumberingViewReader:
-        faults = self._channel_faults(channel_id)
-        return FaultyViewReader(queue, receiver, initial_credit, channel_id, trace, faults)
-
-    def create_remote_input_channel(
-        self,
-        gate: SingleInputGate,
-        index: int,
-        channel_id: int,
-        exclusive_buffers: int,
-        client: PartitionRequestClient,
-        network_pool: NetworkBufferPool,
-        trace: TaskTrace | None,
-    ) -> RemoteInputChannel:
-        faults = self._channel_faults(channel_id)
-        for fault, channel in _CHANNELS.items():
-            if fault in faults:
-                return channel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
-        extra_credits = faults.count("credit_from_nowhere")
-        return OverAnnouncingChannel(
-            gate, index, channel_id, exclusive_buffers, client, network_pool, trace, extra_credits
-        )
+        return CreditLosingQueue(transport, outbox, self.faults[Component.READER], self.run.lost_credits)
 
 
 class FaultyComponents(Components):
@@ -345,13 +152,6 @@ class FaultyComponents(Components):
         self.faults: tuple[Fault, ...] = tuple(faults)
         self.lost_credits: LostCredits = LostCredits(self.faults)
 
-    def create_job_graph(self, graph: StreamGraph) -> JobGraph:
-        job = super().create_job_graph(graph)
-        for fault in self.faults:
-            if fault.fault == "forward_over_several_channels":
-                job = with_forward_edges(job, fault.operator)
-        return job
-
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
         """Returns one factory per subtask. Raises BadInput for unknown faults, operators, subtasks and channels."""
         check_faults(self.faults, execution)
@@ -361,11 +161,6 @@ class FaultyComponents(Components):
         self.lost_credits = LostCredits(self.faults)
         return [self._of_subtask(subtask) for subtask in execution.subtasks]
 
-    @property
-    def checkpoint_coordinator(self) -> type[CheckpointCoordinator]:
-        is_hasty = any(fault.fault == "completed_too_early" for fault in self.faults)
-        return HastyCoordinator if is_hasty else super().checkpoint_coordinator
-
     def _of_subtask(self, subtask: Subtask) -> SubtaskComponents:
         faults = [fault for fault in self.faults if subtasks_with_fault(fault, [subtask])]
         return self.of_subtask(subtask, faults, self) if faults else SubtaskComponents(subtask)
@@ -373,12 +168,11 @@ class FaultyComponents(Components):
     @classmethod
     def break_operator(cls, operator: StreamOperator, faults: Collection[str]) -> StreamOperator:
         """Returns the operator, or a replacement, with the faults that apply to it; call it before the set-up."""
-        return faulty_operator(operator, faults)
-
-    def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
-        """Returns the status of the job; a task that a fault stopped is not a deadlock (D4)."""
-        is_stopped = any(isinstance(task.input, StoppingInput) and task.input.stop.is_reached for task in tasks)
-        return JobStatus.STOPPED if is_stopped else super().status_when_quiescent(tasks)
+        if "late_row_kept" in faults and isinstance(operator, WindowOperator):
+            operator = without_shortcuts(operator)
+            lifetime = operator.lifetime
+            operator.lifetime = LateKeepingLifetime(lifetime.is_event_time, lifetime.allowed_lateness_ms)
+        return operator
 
 
 _COMPONENTS: Final[dict[str, type[FaultyComponents]]] = {}

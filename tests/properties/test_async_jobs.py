@@ -17,12 +17,12 @@ from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.errors import BadInput
-from flowsim.faults.catalogue import Fault
 from flowsim.laws.law import Verdict
 from flowsim.testing import AsyncPart, JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
 from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
 from flowsim.testing.job_strategies import async_jobs
 from tests.support.examples import examples
+from tests.support.faults import Fault
 from tests.support.jobs.async_facts import calls_of, most_queued
 
 pytestmark = pytest.mark.property

@@ -26,7 +26,6 @@ from flowsim.datastream import (
 from flowsim.datastream.common import Time
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.facts.kinds import AsyncAction
-from flowsim.faults.catalogue import Fault
 from flowsim.laws.law import Verdict
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules, scripted_sources
@@ -35,6 +34,7 @@ from flowsim.testing.async_strategies import async_steps
 from flowsim.testing.job_strategies import UNTIL_ALL_IS_ANSWERED_MS
 from flowsim.units import MAX_WATERMARK
 from tests.support.examples import examples
+from tests.support.faults import Fault
 from tests.support.jobs.async_facts import calls_of, facts_of
 
 pytestmark = pytest.mark.property

@@ -12,7 +12,6 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from flowsim.connectors.script import IdleEntry, RecordEntry, ScriptedSource, WatermarkEntry, record, watermark
-from flowsim.faults.catalogue import Fault
 from flowsim.testing import (
     JobRun,
     Schedule,
@@ -24,6 +23,7 @@ from flowsim.testing import (
 )
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.examples import examples
+from tests.support.faults import Fault
 from tests.support.jobs.fixed_jobs import (
     WINDOW_MS,
     Fired,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import StreamExecutionEnvironment
-from flowsim.faults.catalogue import FAULT_KINDS, Fault, FaultKind
+from flowsim.faults.catalogue import FaultKind
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.testing import (
     Schedule,
@@ -18,6 +18,7 @@ from flowsim.testing import (
     scripted_sources,
 )
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
+from tests.support.faults import FAULT_KINDS, Fault
 from tests.support.jobs.fault_matrix import fault_job
 from tests.support.jobs.fixed_jobs import (
     asks_twice,

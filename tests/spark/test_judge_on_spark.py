@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.faults.catalogue import Fault
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.validation.judge import open_runs, validate
 from flowsim.validation.on_spark import OnSpark
@@ -21,6 +20,7 @@ from tests.support.facts.checkpoint_laws import OTHER_LAWS
 from tests.support.facts.random_mutations import KINDS
 from tests.support.facts.restarted import with_restarts
 from tests.support.facts.valid_job import honest_job
+from tests.support.faults import Fault
 from tests.support.jobs.restarted_job import record_restarted
 
 if TYPE_CHECKING:

@@ -25,11 +25,11 @@ from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
 from flowsim.datastream.state import ListStateDescriptor, MapStateDescriptor, StateTtlConfig, ValueStateDescriptor
 from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
 from flowsim.facts.recorder import Recorder
-from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.operators.async_wait.latency import RecordLatency
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction, SomeCalls
+from tests.support.faults import Fault
 from tests.support.jobs.restarted_job import skewed_job
 
 FLUSHED_MS = 250

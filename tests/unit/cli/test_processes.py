@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -300,3 +301,14 @@ def written(out: Path) -> dict[str, bytes]:
         for path in sorted(out.rglob("*"))
         if path.is_file() and path.name != "wall.json"
     }
+
+
+def test_fault_of_tests_is_refused_with_a_list_of_those_there_are(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(WINDOWS + "faults: [{fault: leak_segment}]\n")
+    called = subprocess.run(command("check", "s.yaml"), cwd=tmp_path, capture_output=True, text=True)
+    assert called.returncode == 2
+    assert re.fullmatch(
+        r"error: s\.yaml:\d+:18 faults\[0\]\.fault: there is no fault 'leak_segment'; there are: "
+        r"drop_element, valve_takes_maximum, late_row_kept, lose_credit\n",
+        called.stderr,
+    )

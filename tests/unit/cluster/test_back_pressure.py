@@ -17,8 +17,8 @@ import pytest
 
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.connectors.script import record, sleep
-from flowsim.faults.catalogue import Fault
 from flowsim.streamrecord.codec import encode_record_into
+from tests.support.faults import Fault
 from tests.support.jobs.small_jobs import SmallJob, by_key
 
 LETTERS = 10

@@ -9,11 +9,11 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
-from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.faults import Fault
 
 
 @pytest.mark.parametrize("edge", ["rebalance", "broadcast"])

@@ -20,7 +20,6 @@ from flowsim.datastream import AsyncDataStream, AsyncFunction, KeyedProcessFunct
 from flowsim.datastream.common import Time, Types
 from flowsim.errors import RunTooLong
 from flowsim.facts.kinds import Level, LifeEvent
-from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import FixedDelayRestart
 from flowsim.graph.stream_graph import StreamGraph
@@ -30,6 +29,7 @@ from flowsim.limits import Limits
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim import standstill, virtual_time_loop
 from flowsim.tasks import batches
+from tests.support.faults import Fault
 
 
 @pytest.fixture(autouse=True)

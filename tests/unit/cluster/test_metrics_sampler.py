@@ -11,12 +11,12 @@ from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.connectors.script import record, sleep
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, METRICS
-from flowsim.faults.catalogue import Fault
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.task_metrics import MetricsSample
 from flowsim.units import NS_PER_MS
+from tests.support.faults import Fault
 from tests.support.jobs.small_jobs import Arrivals, SmallJob
 
 Samples = dict[int, list[tuple[int, MetricsSample]]]

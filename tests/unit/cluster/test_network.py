@@ -13,11 +13,11 @@ from flowsim.connectors.script import record, sleep, watermark
 from flowsim.datastream import ProcessFunction
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level, PoolKind
-from flowsim.faults.catalogue import Fault
 from flowsim.operators.functions.process import ProcessContext, ProcessOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from tests.support.faults import Fault
 from tests.support.jobs.small_jobs import Arrivals, SmallJob, by_key
 
 LETTERS = 10

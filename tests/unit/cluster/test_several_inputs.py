@@ -12,7 +12,6 @@ from flowsim.cluster.run_actions import StopJob
 from flowsim.connectors.script import Entry, idle, record, sleep, watermark
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, Level, LifeEvent
-from flowsim.faults.catalogue import Fault
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.operators.functions.co_process import CoMapOperator
@@ -22,6 +21,7 @@ from flowsim.operators.inputs.reading_order import Reading, reading_order
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from tests.support.faults import Fault
 from tests.support.jobs.small_jobs import SmallJob, by_key
 
 

@@ -7,11 +7,12 @@ import pytest
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import BadInput
-from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault
+from flowsim.faults.catalogue import Component
 from flowsim.faults.fault_checks import check_faults
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.execution_graph import channel_rows, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
+from tests.support.faults import FAULT_KINDS, Fault
 from tests.support.jobs.fault_matrix import fault_job
 
 

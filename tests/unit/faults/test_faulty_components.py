@@ -8,7 +8,6 @@ from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
-from flowsim.faults.catalogue import FAULT_KINDS, Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.job_settings import Link
 from flowsim.laws.judge import check_all
@@ -17,6 +16,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.tasks import batches
 from flowsim.units import NS_PER_MS
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS, OF_RECORDED_STATE, OTHER_LAWS
+from tests.support.faults import FAULT_KINDS, Fault
 from tests.support.jobs.fault_matrix import CASES, FaultCase, fault_job, run_case
 from tests.support.jobs.small_jobs import SmallJob
 

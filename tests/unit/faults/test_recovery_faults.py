@@ -6,11 +6,11 @@ import pytest
 
 from flowsim.cluster.job_status import JobStatus
 from flowsim.facts.kinds import Level
-from flowsim.faults.catalogue import FAULT_KINDS, Fault
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
+from tests.support.faults import FAULT_KINDS, Fault
 from tests.support.jobs.continued_job import run_job, take_savepoint
 from tests.support.jobs.restarted_job import (
     RECORDS,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from flowsim.faults.watermarks import ActiveHidingOutput, MaximumWatermarkValve, early_strategy
+from flowsim.faults.event_time import MaximumWatermarkValve
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
+from tests.support.faults.watermarks import ActiveHidingOutput, early_strategy
 
 ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
 

@@ -16,11 +16,11 @@ from flowsim.datastream.window import (
     TumblingEventTimeWindows,
 )
 from flowsim.facts.kinds import TimerAction
-from flowsim.faults.catalogue import Fault
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.testing import run_job
 from flowsim.testing.runs import JobRun
+from tests.support.faults import Fault
 
 SCRIPT: list[Entry] = [record(("k", at), at) for at in (1, 4, 7)]
 TEN = TumblingEventTimeWindows.of(Duration.of_millis(10))

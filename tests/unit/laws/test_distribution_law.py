@@ -7,7 +7,6 @@ from random import Random
 import pytest
 
 from flowsim.facts.kinds import ElementKind, Level, PoolKind, SegmentAction
-from flowsim.faults.catalogue import Fault
 from flowsim.graph.job_settings import AdaptivePartitionerSettings
 from flowsim.graph.stream_graph import PartitionerSpec
 from flowsim.laws.channels.distribution import LAWS
@@ -18,6 +17,7 @@ from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.fact_builder import FactBuilder, recorded
 from tests.support.facts.slicing import BuiltFacts, judged_in_slices
+from tests.support.faults import Fault
 from tests.support.jobs.small_jobs import SmallJob
 from tests.support.oracle.distribution import distribution
 

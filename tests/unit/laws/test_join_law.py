@@ -14,11 +14,11 @@ from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, wate
 from flowsim.datastream import ProcessJoinFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.facts.kinds import Level
-from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.faults import Fault
 
 PAUSE = sleep(300)
 LEFT: list[Entry] = [record(("k", 10), 10), watermark(10), PAUSE, watermark(14), PAUSE, PAUSE]

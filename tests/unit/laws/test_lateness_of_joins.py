@@ -14,12 +14,12 @@ from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import OutputTag, ProcessJoinFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.facts.kinds import Level
-from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.faults import Fault
 
 
 class Pairs(ProcessJoinFunction):

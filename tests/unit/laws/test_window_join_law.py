@@ -15,7 +15,6 @@ from flowsim.datastream import FlatJoinFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.window import DeltaEvictor, TimeEvictor, TumblingEventTimeWindows
 from flowsim.facts.kinds import Level
-from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
@@ -25,6 +24,7 @@ from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 from tests.support.facts.fact_builder import recorded
 from tests.support.facts.slicing import BuiltFacts
+from tests.support.faults import Fault
 
 END = [sleep(100), watermark(30), sleep(300)]
 LEFT: list[Entry] = [record(("k", 1), 1), record(("k", 2), 2), record(("k", 11), 11), *END]

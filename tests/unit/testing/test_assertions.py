@@ -7,7 +7,6 @@ import pytest
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.faults.catalogue import Fault
 from flowsim.testing import (
     FIFO,
     Schedule,
@@ -17,6 +16,7 @@ from flowsim.testing import (
     run_job,
     some_schedules,
 )
+from tests.support.faults import Fault
 
 
 def numbers(count: int = 10) -> StreamExecutionEnvironment:

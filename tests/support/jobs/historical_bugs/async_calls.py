@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from flowsim.faults.catalogue import Fault
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.async_wait.stream_element_queue import StreamRecordQueueEntry
+from tests.support.faults import Fault
 from tests.support.jobs.historical_bugs.bug import Bug, replaced
 
 

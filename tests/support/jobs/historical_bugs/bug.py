@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from flowsim.faults.catalogue import Fault
+from tests.support.faults import Fault
 
 Change = Callable[[pytest.MonkeyPatch], None]
 """Changes methods of the pure source; a compiled core ignores it, so that the run needs ``FLOWSIM_PURE=1``."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from flowsim.faults.catalogue import Fault
 from flowsim.operators.sources.source_alignment import SourceAlignment
 from flowsim.operators.sources.split_local_outputs import SplitLocalOutputs
 from flowsim.streamrecord.elements import WatermarkStatus
@@ -14,6 +13,7 @@ from flowsim.units import MAX_WATERMARK
 from flowsim.watermark.combined_watermark_status import CombinedWatermarkStatus, IndexedCombinedWatermarkStatus
 from flowsim.watermark.idleness import PausableRelativeClock, WatermarksWithIdleness
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
+from tests.support.faults import Fault
 from tests.support.jobs.historical_bugs.bug import Bug, replaced
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.faults.catalogue import Fault
 from flowsim.mailbox.mail import Mail
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.tasks.mailbox_processor import MailboxProcessor
+from tests.support.faults import Fault
 from tests.support.jobs.historical_bugs.bug import Bug, replaced
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.faults.catalogue import Fault
 from flowsim.graph.job_graph import JobGraph
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
@@ -14,6 +13,7 @@ from flowsim.network.gates.input_gate import BufferOrEvent
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
+from tests.support.faults import Fault
 from tests.support.jobs.historical_bugs.bug import Bug, replaced
 
 

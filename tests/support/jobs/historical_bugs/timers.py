@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from flowsim.faults.catalogue import Fault
 from flowsim.operators.windowing.merging_window_set import MergingWindowSet
 from flowsim.operators.windowing.merging_windows import MergingWindows
 from flowsim.operators.windowing.windows import Window
+from tests.support.faults import Fault
 from tests.support.jobs.historical_bugs.bug import Bug, replaced
 
 

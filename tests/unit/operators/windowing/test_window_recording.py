@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+import tests.support.faults  # noqa: F401  registers the faults
 from flowsim.facts.kinds import FireCause, Level, WindowResult
 from flowsim.facts.schema import TABLES
 from flowsim.facts.tracer import TaskTrace

@@ -8,10 +8,10 @@ import pytest
 
 from flowsim.api import run_scenario
 from flowsim.errors import BadInput, ScenarioError
-from flowsim.faults.catalogue import Fault
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.runner import run_compiled
+from tests.support.faults import Fault
 
 JOB = """flowsim: 1
 name: f

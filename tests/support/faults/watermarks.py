@@ -1,4 +1,4 @@
-"""Faulty event time: the valve of a task input, watermark generators and their outputs."""
+"""Faulty watermark generators and their outputs."""
 
 from __future__ import annotations
 
@@ -10,25 +10,11 @@ from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.watermark.combined_watermark_status import CombinedWatermarkStatus
 from flowsim.watermark.generators import WatermarkGenerator
 from flowsim.watermark.idleness import PausableRelativeClock
-from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
+from flowsim.watermark.status_watermark_valve import ValveOutput
 from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 _AHEAD_MS: Final = 7
-
-
-class MaximumWatermarkValve(StatusWatermarkValve):
-    """A valve that emits the watermark of the fastest aligned channel instead of the slowest.
-
-    The invariants of the valve do not hold.
-    """
-
-    __slots__ = ()
-
-    def _emit_minimum(self) -> None:
-        reached = [self._watermarks[channel] for channel, aligned in enumerate(self._aligned) if aligned]
-        if reached:
-            self._emit_if_new(max(reached))
 
 
 class UnflushedWatermarkStatus(CombinedWatermarkStatus):

@@ -6,24 +6,10 @@ from collections.abc import Collection
 
 from flowsim.connectors.sinks.committer_operators import CommitterOperator
 from flowsim.facts.tracer import TaskTrace
-from flowsim.faults.async_wait import faulty_async_operator
-from flowsim.faults.recovery import ForgetfulCommitterOperator, HastyCommitterOperator
-from flowsim.faults.states import FAULTY_STATE_FACTORIES
-from flowsim.faults.timers import (
-    DuplicatingTimerQueue,
-    EarlyTimeServiceManager,
-    ForgetfulProcessingTime,
-    LosingTimerQueue,
-    StaleKeyContext,
-    UnarmedTimeServiceManager,
-)
-from flowsim.faults.transactions import FAULTY_TRANSACTIONS
-from flowsim.faults.watermarks import FAULTY_MERGES, FAULTY_STRATEGIES, ActiveHidingOutput
-from flowsim.faults.windows import faulty_interval_join, faulty_window_operator
+from flowsim.faults.faulty_components import FaultyOperatorComponents
 from flowsim.legacy.stream_sink import StreamSink
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator
 from flowsim.operators.functions.interval_join import IntervalJoinOperator
-from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
@@ -43,6 +29,20 @@ from flowsim.watermark.watermark_to_data_output import (
     WatermarkToDataOutput,
     WatermarkUpdateListener,
 )
+from tests.support.faults.async_wait import faulty_async_operator
+from tests.support.faults.recovery import ForgetfulCommitterOperator, HastyCommitterOperator
+from tests.support.faults.states import FAULTY_STATE_FACTORIES
+from tests.support.faults.timers import (
+    DuplicatingTimerQueue,
+    EarlyTimeServiceManager,
+    ForgetfulProcessingTime,
+    LosingTimerQueue,
+    StaleKeyContext,
+    UnarmedTimeServiceManager,
+)
+from tests.support.faults.transactions import FAULTY_TRANSACTIONS
+from tests.support.faults.watermarks import FAULTY_MERGES, FAULTY_STRATEGIES, ActiveHidingOutput
+from tests.support.faults.windows import faulty_interval_join, faulty_window_operator
 
 
 def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> StreamOperator:
@@ -66,17 +66,14 @@ def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> Stream
     return operator
 
 
-class FaultyOperatorComponents(OperatorComponents):
-    """Creates the components of an operator with these faults."""
+class BrokenOperatorComponents(FaultyOperatorComponents):
+    """Creates the components of an operator with faults of tests."""
 
-    __slots__ = ("_faults",)
-
-    def __init__(self, faults: Collection[str]) -> None:
-        self._faults = frozenset(faults)
+    __slots__ = ()
 
     @property
     def state_factory(self) -> StateFactory:
-        chosen = [name for name in FAULTY_STATE_FACTORIES if name in self._faults]
+        chosen = [name for name in FAULTY_STATE_FACTORIES if name in self.faults]
         return FAULTY_STATE_FACTORIES[chosen[-1]] if chosen else super().state_factory
 
     def create_time_service_manager(
@@ -90,16 +87,16 @@ class FaultyOperatorComponents(OperatorComponents):
         cancellation: CancellationContext,
     ) -> InternalTimeServiceManager:
         create_queue: CreateQueue = HeapPriorityQueueSet
-        if "timer_lost" in self._faults:
+        if "timer_lost" in self.faults:
             create_queue = LosingTimerQueue
-        if "timer_fires_twice" in self._faults:
+        if "timer_fires_twice" in self.faults:
             create_queue = DuplicatingTimerQueue
-        if "timer_under_wrong_key" in self._faults:
+        if "timer_under_wrong_key" in self.faults:
             key_context = StaleKeyContext(key_context)
-        if "processing_time_timer_lost" in self._faults:
+        if "processing_time_timer_lost" in self.faults:
             processing_time = ForgetfulProcessingTime(processing_time)
-        create = EarlyTimeServiceManager if "timer_fires_early" in self._faults else InternalTimeServiceManager
-        if "timers_not_armed_at_restore" in self._faults:
+        create = EarlyTimeServiceManager if "timer_fires_early" in self.faults else InternalTimeServiceManager
+        if "timers_not_armed_at_restore" in self.faults:
             create = UnarmedTimeServiceManager
         return create(
             key_context, processing_time, operator_index, trace, key_facts, key_groups, cancellation, create_queue
@@ -114,8 +111,8 @@ class FaultyOperatorComponents(OperatorComponents):
         return super().create_main_watermark_output(self._faulty_output(output), listener)
 
     def create_multiplexer(self, output: WatermarkOutput) -> WatermarkOutputMultiplexer:
-        combined = [FAULTY_MERGES[fault]() for fault in sorted(self._faults & FAULTY_MERGES.keys())]
+        combined = [FAULTY_MERGES[fault]() for fault in sorted(self.faults & FAULTY_MERGES.keys())]
         return WatermarkOutputMultiplexer(output, *combined[:1])
 
     def _faulty_output(self, output: ValveOutput) -> ValveOutput:
-        return ActiveHidingOutput(output) if "idle_but_speaking" in self._faults else output
+        return ActiveHidingOutput(output) if "idle_but_speaking" in self.faults else output

@@ -111,7 +111,6 @@ WINDOW_FAULTS: Final = frozenset(
     (
         "window_loses_row",
         "window_fires_early",
-        "late_row_kept",
         "late_row_lost_early",
         "late_row_vanishes",
         "session_loses_rows",
@@ -182,12 +181,12 @@ class FaultyPaneStore(PaneStore):
 class FaultyLifetime(WindowLifetime):
     """Breaks the rules of late records and cleanup timers, depending on its faults.
 
-    It keeps late records, drops a record that is on time, misses one late record, skips one cleanup so that the window
+    It drops a record that is on time, misses one late record, skips one cleanup so that the window
     can fire again, never registers the cleanup timer of the first window, or keeps the cleanup timers of merged
     windows.
     """
 
-    __slots__ = ("_faults", "_first", "_operator", "_repeating", "_overlooks_late")
+    __slots__ = ("_faults", "_first", "_lifetime", "_operator", "_repeating", "_overlooks_late")
 
     def __init__(
         self,
@@ -197,6 +196,7 @@ class FaultyLifetime(WindowLifetime):
         repeating: RepeatingTrigger | None,
     ) -> None:
         super().__init__(lifetime.is_event_time, lifetime.allowed_lateness_ms)
+        self._lifetime = lifetime
         self._faults = faults
         self._operator = operator
         self._repeating = repeating
@@ -208,9 +208,7 @@ class FaultyLifetime(WindowLifetime):
         return super().is_cleanup_time(window, time) and not is_repeated
 
     def is_window_late(self, window: Window, watermark: int) -> bool:
-        if self._drops_record():
-            return True
-        return "late_row_kept" not in self._faults and super().is_window_late(window, watermark)
+        return self._drops_record() or self._lifetime.is_window_late(window, watermark)
 
     def is_element_late(self, timestamp: int | None, watermark: int) -> bool:
         is_late = self._drops_record() or super().is_element_late(timestamp, watermark)

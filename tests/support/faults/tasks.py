@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from flowsim.facts.kinds import LifeEvent, WaitKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.faults.watermarks import StuckClock
 from flowsim.legacy.locked_stream_task import LockedLoopBatches
 from flowsim.legacy.source_thread import SourceThread
 from flowsim.mailbox.mail import MIN_PRIORITY, Mail
@@ -19,6 +18,7 @@ from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.watermark.idleness import PausableRelativeClock
+from tests.support.faults.watermarks import StuckClock
 
 
 def _nothing() -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from random import Random
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.catalogue import Fault
-from flowsim.faults.tasks import TaskStop
+from flowsim.faults.channels import FaultyElements
 from flowsim.graph.job_graph import JobGraph
 from flowsim.graph.stream_graph import PartitionerSpec
-from flowsim.network.gates.input_channel import InputChannel, Received
+from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.writers.adaptive_load_based_partitioner import AdaptiveLoadBasedPartitioner
@@ -25,8 +26,8 @@ from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import CheckpointBarrier, Event, StopMode
-from flowsim.tasks.inputs.record_deserializer import DecodedChannel, RecordDeserializer
 from flowsim.units import MAX_WATERMARK
+from tests.support.faults.tasks import TaskStop
 
 # Writers.
 
@@ -154,72 +155,29 @@ class FaultyRecordWriter(RecordWriter):
 # Received elements.
 
 
-class FaultyElements:
-    """The elements of a task's channels with faults; counts the records of each channel."""
+class ChangedElements(FaultyElements):
+    """The elements of a task's channels with faults; the task may stop after some of its records."""
 
-    __slots__ = ("_faults", "_stop", "_seen")
+    __slots__ = ("_stop",)
 
     def __init__(self, faults: Sequence[Fault], stop: TaskStop | None) -> None:
-        self._faults = faults
+        super().__init__(faults)
         self._stop = stop
-        self._seen: dict[tuple[int, int], int] = {}
-        """Number of records by fault index and channel id."""
 
     def of_buffer(self, channel: InputChannel, elements: Iterable[Element]) -> Iterable[Element]:
-        """Yields the elements of a buffer; a fault takes effect when its element is read."""
-        for number, fault in enumerate(self._faults):
-            if fault.channel is None or fault.channel == channel.channel_id:
-                elements = self._break(elements, fault, (number, channel.channel_id))
+        elements = super().of_buffer(channel, elements)
         return elements if self._stop is None else _stopping(elements, self._stop)
 
-    def _break(self, elements: Iterable[Element], fault: Fault, counter: tuple[int, int]) -> Iterator[Element]:
-        held: Element | None = None
-        for element in elements:
-            if held is not None:
-                yield element
-                yield held
-                held = None
-                continue
-            if len(element) != RECORD_LENGTH:
-                yield element
-                continue
-            position = self._seen.get(counter, 0)
-            self._seen[counter] = position + 1
-            if position != fault.at:
-                yield element
-                continue
-            match fault.fault:
-                case "drop_element":
-                    continue
-                case "duplicate_element":
-                    yield element
-                    yield element
-                case "swap_elements":
-                    held = element
-                case "corrupt_element":
-                    timestamp, value = element
-                    yield ((timestamp + 1 if isinstance(timestamp, int) else 0), value)
-        if held is not None:
-            yield held
-
-
-class FaultyDeserializer(RecordDeserializer):
-    """A deserializer that changes elements; the number of elements is known only at the end of a buffer."""
-
-    __slots__ = ("_faulty",)
-
-    def __init__(self, faulty: FaultyElements) -> None:
-        super().__init__()
-        self._faulty = faulty
-
-    def set_next_buffer(self, channel: DecodedChannel, received: Received) -> None:
-        super().set_next_buffer(channel, received)
-        if isinstance(channel, InputChannel):
-            self.elements = iter(self._faulty.of_buffer(channel, self.elements))
-
-    @property
-    def is_buffer_consumed(self) -> bool:
-        return False
+    def replaced(self, fault: Fault, element: Element, following: Iterator[Element]) -> Iterable[Element]:
+        match fault.fault:
+            case "duplicate_element":
+                return element, element
+            case "swap_elements":
+                return *islice(following, 1), element
+            case "corrupt_element":
+                timestamp, value = element
+                return (((timestamp + 1 if isinstance(timestamp, int) else 0), value),)
+        return super().replaced(fault, element, following)
 
 
 def _stopping(elements: Iterable[Element], stop: TaskStop) -> Iterator[Element]:

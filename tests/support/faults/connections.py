@@ -1,14 +1,13 @@
-"""Faulty components of connections: the view, credits and notifications of a sender, and the receiving channel."""
+"""Faulty components of connections: the view and notifications of a sender, and the receiving channel."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 
 from flowsim.facts.tracer import TaskTrace
-from flowsim.faults.catalogue import Fault
+from flowsim.faults.channels import CreditLosingQueue
 from flowsim.network.buffers.buffer import FREEING, BufferSlice, DataType, MemorySegment, NetworkBuffer
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
-from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
 from flowsim.network.connections.view_reader import (
     BufferReceiver,
     CreditBasedSequenceNumberingViewReader,
@@ -18,46 +17,9 @@ from flowsim.network.gates.buffer_manager import MemorySegmentProvider
 from flowsim.network.gates.channel_state_persister import ChannelStatePersister, CheckpointStatus
 from flowsim.network.gates.input_channel import BufferAndAvailability
 from flowsim.network.gates.remote_input_channel import RemoteGate, RemoteInputChannel
-from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import BufferAndBacklog, ResultSubpartition, SubpartitionView
 from flowsim.streamrecord.events import CheckpointBarrier, Event
-
-
-class LostCredits:
-    """The faults of one run that lose a credit. Each fault happens once, at the next matching announcement."""
-
-    __slots__ = ("_pending",)
-
-    def __init__(self, faults: Iterable[Fault]) -> None:
-        self._pending = list(dict.fromkeys(fault for fault in faults if fault.fault == "lose_credit"))
-
-    def lose_one(self, faults: Iterable[Fault], channel_id: int) -> bool:
-        """Marks the first matching fault that has not happened yet as happened; returns False if there is none."""
-        for fault in faults:
-            if fault.channel in (None, channel_id) and fault in self._pending:
-                self._pending.remove(fault)
-                return True
-        return False
-
-
-class CreditLosingQueue(PartitionRequestQueue):
-    """A sender's queue that loses a credit of some announcements."""
-
-    __slots__ = ("_faults", "_lost_credits")
-
-    def __init__(
-        self, transport: Transport, outbox: Outbox, faults: Sequence[Fault], lost_credits: LostCredits
-    ) -> None:
-        super().__init__(transport, outbox)
-        self._faults = faults
-        self._lost_credits = lost_credits
-
-    def add_credit(self, channel_id: int, credits: int) -> None:
-        if self._lost_credits.lose_one(self._faults, channel_id):
-            credits -= 1
-        if credits:
-            super().add_credit(channel_id, credits)
 
 
 class SleepingQueue(CreditLosingQueue):

@@ -82,8 +82,8 @@ class FactSet:
         }
 
     def rows(self, table: str) -> list[tuple[int, ...]]:
-        """Rows as they are recorded: those of a task in the order of ``seq``."""
-        rows = sorted(self.tables[table], key=lambda row: int(row["seq"]))
+        """Rows as they are recorded: those of a task in the order of ``seq``, those of the job as they are."""
+        rows = sorted(self.tables[table], key=lambda row: int(row.get("seq", 0)))
         return [tuple(int(v) for v in row.values()) for row in rows]
 
     def static_rows(self, table: str) -> list[tuple[int | str, ...]]:

@@ -64,6 +64,14 @@ def lose(table: str, **where: int | str) -> Callable[[FactSet], None]:
         (lose("window_intake", task=1), ["window: in = intake"]),
         (lose("operator_counts", task=4), ["the counters of an operator were not written exactly once"]),
         (bump("late_drop", "side_output", -1), ["window: dropped = late"]),
+        (
+            bump("operator_counts", "records_in", task=4, operator=0),
+            ["async_wait: in = put", "in = received by the task"],
+        ),
+        (
+            bump("operator_counts", "records_out", task=4, operator=0),
+            ["async_wait: out = results emitted", "in = out of the operator before"],
+        ),
     ],
 )
 def test_each_violated_equation_is_reported(change: Callable[[FactSet], None], equations: list[str]) -> None:
@@ -85,6 +93,32 @@ def test_source_may_keep_back_records_without_timestamp_if_its_strategy_allows_t
     assert judge(facts, "conservation").verdict is Verdict.HOLDS
     bump("operator_counts", "records_dropped", task=0, operator=0)(facts)
     assert [row["what"] for row in judge(facts, "conservation").evidence] == ["source: in = out + without timestamp"]
+
+
+def test_records_without_timestamp_go_to_side_output() -> None:
+    facts = tiny_job()
+    source = facts.find("operators", vertex=0, operator=0)
+    source["params"] = '{"watermarks":{"kind":"bounded","bound_ms":0,"missing_timestamp":"output"}}'
+    like = facts.find("operators", vertex=0, operator=1)
+    facts.add("operators", like, operator=3, kind="process", input_operator=0, input_tag="untimed", params="{}")
+    counts = facts.find("operator_counts", task=0, operator=0)
+    facts.add("operator_counts", counts, seq=9_999, operator=3, records_in=2, records_out=0)
+    counts.update(records_in=int(counts["records_in"]) + 2, records_dropped=2, records_side=2)
+    assert judge(facts, "conservation").verdict is Verdict.HOLDS
+    counts.update(records_in=int(counts["records_in"]) + 1, records_dropped=3)
+    assert [row["what"] for row in judge(facts, "conservation").evidence] == ["without timestamp = side"]
+
+
+def test_records_after_the_end_of_an_input_do_not_reach_its_operator() -> None:
+    """Rule 4.11: timers of the sender that were interrupted fire after its END_OF_DATA (FLINK-39481)."""
+    facts = tiny_job()
+    facts.find("operators", kind="window")["params"] = '{"interruptible_timers":true}'
+    record = facts.all("received", task=3, kind=ElementKind.RECORD)[-1]
+    end = facts.all("received", task=3, kind=ElementKind.END_OF_DATA)[-1]
+    record["seq"], end["seq"] = end["seq"], record["seq"]
+    assert [row["what"] for row in judge(facts, "conservation").evidence] == ["in = received by the task"]
+    bump("operator_counts", "records_in", -1, task=3)(facts)
+    assert judge(facts, "conservation").verdict is Verdict.HOLDS
 
 
 def test_counters_written_twice_violate_prefix() -> None:

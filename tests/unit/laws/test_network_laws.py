@@ -88,11 +88,25 @@ def test_job_without_pools_is_not_applicable() -> None:
     assert judge(facts, "segments").verdict is Verdict.NOT_APPLICABLE
 
 
+def test_segment_that_a_pool_did_not_have_violates() -> None:
+    facts = tiny_job()
+    like = facts.find("segments", pool=0)
+    facts.tables["segments"] = []
+    facts.add("segments", like, seq=0, action=SegmentAction.RECYCLED, step=-1, requested=0, free=1)
+    assert found(facts, "segments", "failed") == ["a segment that the pool did not have"]
+    facts.tables["segments"] = []
+    facts.add("segments", like, seq=0, action=SegmentAction.RETURNED, step=0, requested=-1, free=-1)
+    assert found(facts, "segments", "failed") == [
+        "a segment that the pool did not have", "a segment that was not taken is returned",
+    ]  # fmt: skip
+
+
 QUEUED, SENT, RECEIVED = BufferSide.QUEUED, BufferSide.SENT, BufferSide.RECEIVED
 FLUSHED, SKIPPED, RECYCLED = BufferSide.FLUSHED, BufferSide.SKIPPED, BufferSide.RECYCLED
 Step = tuple[BufferSide, BufferKind, int, int]
 """Side, kind, backlog, whole."""
-DATA, EVENT = BufferKind.DATA, BufferKind.EVENT
+DATA, EVENT, PRIORITY_EVENT = BufferKind.DATA, BufferKind.EVENT, BufferKind.PRIORITY_EVENT
+PRIORITIZED = BufferSide.PRIORITIZED
 
 
 def with_queue(steps: list[Step]) -> FactSet:
@@ -161,6 +175,31 @@ def with_queue(steps: list[Step]) -> FactSet:
 )
 def test_impossible_backlog_violates(steps: list[Step], whats: list[str]) -> None:
     assert found(with_queue(steps), "backlog", "failed") == whats
+
+
+@pytest.mark.parametrize("side", [QUEUED, SENT])
+def test_buffers_out_of_order_violate(side: BufferSide) -> None:
+    facts = with_queue([(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 1, 1), (SENT, DATA, 0, 1), (SENT, EVENT, 0, 1)])
+    second = facts.all("buffers", side=side)[1]
+    second["number"] = 5
+    what = "queued out of order" if side is QUEUED else "a buffer leaves the queue in the wrong order"
+    assert found(facts, "backlog", "failed") == [what]
+
+
+@pytest.mark.parametrize(
+    ("number", "backlog", "whats"),
+    [
+        (1, 1, []),
+        (1, 2, ["prioritized with a wrong backlog"]),
+        (0, 1, ["prioritized, but is no event in the queue", "a buffer leaves that is not the next in the queue"]),
+    ],
+)
+def test_event_that_overtakes_data_must_be_in_queue(number: int, backlog: int, whats: list[str]) -> None:
+    facts = with_queue(
+        [(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 1, 1), (PRIORITIZED, EVENT, backlog, 1), (SENT, PRIORITY_EVENT, 0, 1)]
+    )
+    facts.find("buffers", side=PRIORITIZED)["number"] = number
+    assert found(facts, "backlog", "failed") == whats
 
 
 @pytest.mark.parametrize(("exclusive", "whole", "whats"), [

@@ -75,6 +75,12 @@ def test_mails_run_once_by_priority_in_order(steps: list[Mail | int | None], wha
     assert found(with_mails(steps), "mails") == whats
 
 
+def test_action_without_mail_violates() -> None:
+    facts = with_mails([(PUT, 0, 1, 0), (RUN, 0, 1, 0)])
+    facts.add("actions", facts.find("actions"), seq=30)
+    assert found(facts, "mails") == ["an action of kind MAIL begins, but no mail was taken"]
+
+
 def test_pending_mail_does_not_violate_prefix() -> None:
     assert judge(with_mails([(PUT, 0, 1, 0)]), "mails", "failed").verdict is Verdict.HOLDS
 
@@ -82,7 +88,7 @@ def test_pending_mail_does_not_violate_prefix() -> None:
 def with_rounds(script: str) -> FactSet:
     """The tiny job with this mailbox loop of task 1: each word is a step.
 
-    ``+0`` puts mail 0, ``+!0`` puts it as urgent; ``0`` runs it as an action, ``(0)`` inside of one; ``default`` is the
+    ``+0`` puts mail 0, ``+!0`` puts it as urgent; ``0`` runs it as an action; parentheses do so inside of one; ``default`` is the
     default action; ``wait`` a wait of the loop. A ``~`` before a step: the default action is suspended.
     """
     facts = tiny_job()
@@ -99,22 +105,22 @@ def with_rounds(script: str) -> FactSet:
         suspended, word = int(step.startswith("~")), step.removeprefix("~")
         number = int(word.strip("+!()")) if any(map(str.isdigit, word)) else -1
         mail = {"mail": number, "priority": 1, "urgent": int("!" in word)}
-        if word.startswith("+"):
-            add("mails", action=PUT, **mail)
-            continue
         is_nested = word.startswith("(")
         if is_nested:
             act(ActionPhase.BEGIN, ActionKind.DEFAULT_ACTION)
             act(ActionPhase.WAIT, WaitKind.YIELD, 1)
-        if number >= 0:
+        if "+" in word:
+            add("mails", action=PUT, **mail)
+        elif number >= 0:
             urgent = any(row["mail"] == number and row["urgent"] for row in facts.tables["mails"])
             add("mails", action=RUN, **{**mail, "urgent": int(urgent)})
         begin, end = ActionPhase.BEGIN, ActionPhase.END
         kind: int = ActionKind.MAIL if number >= 0 else ActionKind.DEFAULT_ACTION
         if word == "wait":
             begin, end, kind = ActionPhase.WAIT, ActionPhase.RESUME, WaitKind.MAIL
-        act(begin, kind)
-        act(end, kind)
+        if "+" not in word:
+            act(begin, kind)
+            act(end, kind)
         if is_nested:
             act(ActionPhase.RESUME, WaitKind.YIELD)
             act(ActionPhase.END, ActionKind.DEFAULT_ACTION)
@@ -141,6 +147,8 @@ LEFT = "the default action runs before a mail of the batch"
         ("+0 +!1 1 default", [LEFT]),
         ("+!0 default +1 0 default 1 default", []),
         ("default ~default", ["the default action runs while it is suspended"]),
+        # Rule 3.2: the yield takes the urgent mail into its batch, which is not filled again after it.
+        ("(+!0) +1 0 default 1 default", []),
     ],
 )
 def test_mails_of_a_batch_alternate_with_default_action(script: str, whats: list[str]) -> None:
@@ -205,12 +213,33 @@ def test_finish_without_drain_violates() -> None:
     assert found(facts, "life-cycle", "failed")[:1] == ["finishes without drain"]
 
 
+def test_end_of_input_without_drain_violates() -> None:
+    facts = with_life([*OPENED, (LifeEvent.STOP_NO_DRAIN, -1), (FINISH, 0), (END_INPUT, 1)])
+    assert found(facts, "life-cycle", "failed") == ["finishes without drain", "ends its input without drain"]
+
+
+def test_task_with_a_channel_that_ends_without_end_of_data_is_not_drained() -> None:
+    """Rule 4.22: so its operators do not finish."""
+    facts = tiny_job()
+    for row in facts.all("received", task=1, kind=ElementKind.END_OF_DATA):
+        facts.tables["received"].remove(row)
+    assert "finishes without drain" in found(facts, "life-cycle", "failed")
+
+
 def test_end_of_data_needs_max_watermark_unless_channel_is_idle() -> None:
     facts = tiny_job()
     last = facts.find("sent", channel=0, kind=ElementKind.WATERMARK, timestamp=MAX_WATERMARK)
     last["timestamp"] = 77
     assert found(facts, "end") == ["EndOfData with drain, but no MAX_WATERMARK before it"]
     last["kind"], last["timestamp"] = ElementKind.STATUS, -1
+    assert judge(facts, "end").verdict is Verdict.HOLDS
+
+
+def test_task_whose_input_ends_while_idle_sends_no_max_watermark() -> None:
+    facts = tiny_job()
+    facts.drop("sent", channel=2, kind=ElementKind.WATERMARK, timestamp=MAX_WATERMARK)
+    assert found(facts, "end") == ["EndOfData with drain, but no MAX_WATERMARK before it"]
+    facts.drop("task_watermark", task=1, kind=ElementKind.WATERMARK, timestamp=MAX_WATERMARK)
     assert judge(facts, "end").verdict is Verdict.HOLDS
 
 

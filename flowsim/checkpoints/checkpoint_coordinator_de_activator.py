@@ -41,6 +41,7 @@ class CheckpointCoordinatorDeActivator:
         self._start_or_stop()
 
     def _start_or_stop(self) -> None:
+        # A checkpoint that is triggered while a task is deployed would only fail, and count as a failure (rule 12.43).
         should_run = self._is_job_running and not self._pending
         if should_run and not self._is_started:
             self._is_started = True

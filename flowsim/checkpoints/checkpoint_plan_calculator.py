@@ -47,6 +47,8 @@ class CheckpointPlanCalculator:
             raise _not_all_running()
         attempts = [[_current_attempt(task) for task in vertex.task_vertices] for vertex in self._vertices]
         if has_finished_tasks:
+            # A finished task neither gets a trigger nor sends a barrier: those that read from it alone are triggered instead
+            # (rule 12.35).
             plan = self._plan_after_tasks_finished(attempts)
         else:
             plan = self._plan_with_all_tasks(attempts)

@@ -109,6 +109,7 @@ class CheckpointRequestDecider:
     ) -> CheckpointTriggerRequest | None:
         """Returns the queued request that starts now, if any; may drop one for the minimum pause (rule 12.39)."""
         limit = self._max_concurrent_checkpoints
+        # Files that are being deleted count, so that a slow storage slows the checkpoints instead of filling up (rule 12.39).
         if is_triggering or not self._queue or self._context.cleaning_checkpoint_count > limit:
             return None
         first = self._queue[0]
@@ -118,6 +119,7 @@ class CheckpointRequestDecider:
         if first.is_periodic and not first.properties.is_forced:
             now_ms = self._main_thread.now_ms
             delay_ms = last_completion_ms - now_ms + self._min_pause_ms
+            # Dropped, not delayed: the requests of the interval would pile up behind it (rule 12.39).
             if delay_ms > 0:
                 first.fail(CheckpointFailureReason.MINIMUM_TIME_BETWEEN_CHECKPOINTS)
                 self._context.reschedule_trigger(now_ms, delay_ms)

@@ -104,6 +104,7 @@ class PeriodicTrigger:
             self._next_trigger_ms = _NEVER
         else:
             self._next_trigger_ms += interval_ms
+            # From the planned time, not from now: a late trigger does not shift those after it (rule 12.43).
             delay_ms = max(0, self._next_trigger_ms - self._main_thread.now_ms)
             self._scheduled = self._main_thread.schedule(self._on_timer, delay_ms)
         self._trigger()
@@ -116,4 +117,5 @@ def _first_delay_ms(configuration: CheckpointCoordinatorConfiguration, random: R
     pause_ms = configuration.min_pause_ms
     if configuration.pauses_sources_until_first_checkpoint:
         return random.randint(pause_ms, 2 * pause_ms)
+    # Jobs that a cluster restarts together do not take their checkpoints at the same time (rule 12.43).
     return random.randint(pause_ms, configuration.base_interval_ms)

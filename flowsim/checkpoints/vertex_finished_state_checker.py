@@ -38,6 +38,7 @@ class VertexFinishedStateChecker:
 
     def _check_predecessors_of_fully_finished(self, vertex: ExecutionJobVertex) -> None:
         for edge in vertex.inputs:
+            # A finished vertex reads nothing more: what a running one sends it would be lost.
             if self._of_vertex(edge.source) is not VertexFinishedState.FULLY_FINISHED:
                 raise _illegal(
                     "fully finished vertices predeceased with the ones not fully finished",

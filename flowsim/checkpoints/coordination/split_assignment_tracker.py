@@ -50,6 +50,7 @@ class SplitAssignmentTracker(Generic[Split]):
     def get_and_remove_uncheckpointed_assignment(self, subtask: int, restored_checkpoint_id: int) -> list[Split]:
         """Returns the splits that the subtask got after the checkpoint that it is restored from (rule 12.112)."""
         splits: list[Split] = []
+        # In the order of assignment: a reader reads its splits in that order (rule 12.112).
         for checkpoint_id in sorted(self._by_checkpoint):
             if checkpoint_id > restored_checkpoint_id:
                 splits += self._by_checkpoint[checkpoint_id].pop(subtask, [])

@@ -94,6 +94,7 @@ class ExecutionFailureHandler:
             error = TooManyRestarts(f"the job has restarted {count_text(self._max_restarts, 'time')}")
             error.__cause__ = cause
             return FailureHandlingResult(failed_subtask, True, error=error)
+        # A failure that joins an earlier one restarts more tasks, but with it (rules 12.123, 12.129).
         self._number_of_restarts += is_root_cause
         return FailureHandlingResult(failed_subtask, is_root_cause, tasks, self._restart_strategy.backoff_time_ms())
 

@@ -31,6 +31,7 @@ def compute_pipelined_regions(topology: SchedulingTopology) -> list[list[int]]:
         for consumer in partition.consumers:
             if logical_region_of.find(subtasks[partition.producer]) == logical_region_of.find(subtasks[consumer]):
                 out_edges[producer].add(raw_region_of.find(consumer))
+    # Regions on a cycle would each wait for the other one's result before they start.
     merged: dict[int, int] = {}
     for component in strongly_connected_components({region: sorted(out_edges[region]) for region in out_edges}):
         for region in component:

@@ -144,6 +144,7 @@ class ExponentialDelayRestartBackoffTimeStrategy:
 
     def notify_failure(self) -> bool:
         now_ms = self._main_thread.now_ms
+        # One cause often fails several tasks: those that fail before the restart count as one attempt (rule 12.127).
         if now_ms <= self._next_restart_ms:
             return False
         if now_ms - self._next_restart_ms >= self._reset_backoff_threshold_ms:

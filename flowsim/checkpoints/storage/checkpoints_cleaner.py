@@ -43,6 +43,7 @@ class CheckpointsCleaner:
             self._to_clean += 1
             self._waiting.append(lambda: self._discard(checkpoint, post_clean_action))
         else:
+            # Through the queue, too, so that the actions run in the order of the calls.
             self._waiting.append(post_clean_action)
         self._main_thread.execute(self._run_next)
 

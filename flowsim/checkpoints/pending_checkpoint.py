@@ -105,7 +105,7 @@ class PendingCheckpoint:
             return TaskAcknowledgeResult.DISCARDED
         vertex = self._not_yet_acknowledged_tasks.pop(attempt, None)
         if vertex is None:
-            # The state of a duplicate is kept already; that of an unknown attempt belongs to nobody and is deleted.
+            # The state of a duplicate is kept already; the coordinator deletes that of an unknown attempt.
             was_acknowledged = attempt in self.acknowledged_tasks
             return TaskAcknowledgeResult.DUPLICATE if was_acknowledged else TaskAcknowledgeResult.UNKNOWN
         self.acknowledged_tasks.add(attempt)

@@ -70,7 +70,7 @@ class RestartPipelinedRegionFailoverStrategy:
         involved: dict[int, None] = {}
         for subtask in self._regions[region]:
             for partition in self._topology.consumed[subtask]:
-                # Its data is gone, so whoever produced it does so again (rule 12.28).
+                # Its data is gone, so the region of its producer runs again (rule 12.28).
                 if not self._is_available(partition, lost_partition):
                     involved[self._region_of[partition.producer]] = None
             for partition in self._topology.produced[subtask]:

@@ -8,7 +8,13 @@ from functools import partial
 
 from flowsim.cluster.components import Components
 from flowsim.cluster.network_environment import NetworkEnvironment
-from flowsim.cluster.task_failures import AttemptFailures, TaskFailures, fail_in_input, fail_in_source
+from flowsim.cluster.task_failures import (
+    AttemptFailures,
+    FailingStateHandler,
+    TaskFailures,
+    fail_in_input,
+    fail_in_source,
+)
 from flowsim.cluster.watermark_alignment import WatermarkAlignment
 from flowsim.errors import BadInput
 from flowsim.facts.recorder import Recorder
@@ -128,11 +134,13 @@ class Deployment:
         failures = self._failures_of(subtask)
         if failures is not None:
             fail_in_input(task, failures)
-            checkpointing = None if checkpointing is None else replace(checkpointing, failures=failures)
         if checkpointing is not None:
-            components = self._components[subtask.id]
             checkpointing = replace(checkpointing, record_filters=self._record_filters(subtask))
-            task.enable_checkpoints(components.task_checkpointing(task, checkpointing), gates)
+            checkpointing = self._components[subtask.id].task_checkpointing(task, checkpointing)
+            task.enable_checkpoints(checkpointing, gates)
+            if failures is not None:
+                head = chain.wrappers[0]
+                head.state_handler = FailingStateHandler(head, checkpointing, failures)
 
     def _record_filters(self, subtask: Subtask) -> list[Callable[[], RecordFilter]]:
         """Returns what creates the filters of each gate, in the order of ``_create_gates`` (rule 12.104)."""

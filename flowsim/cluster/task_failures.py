@@ -12,7 +12,13 @@ from flowsim.graph.placement import unknown_task_manager
 from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.output import CountingOutput
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.checkpointing.stream_operator_state_handler import (
+    OperatorSnapshotFutures,
+    StreamOperatorStateHandler,
+)
 from flowsim.tasks.inputs.multiple_input_processor import network_inputs
+from flowsim.tasks.operator_chain import OperatorWrapper
 from flowsim.tasks.operator_outputs import OutputEdge
 from flowsim.tasks.stream_task import StreamTask
 
@@ -138,6 +144,25 @@ class TaskFailures:
 def fail_in_source(edges: Sequence[OutputEdge], failures: AttemptFailures) -> list[OutputEdge]:
     """Returns the edges of a source that fails at a record."""
     return [OutputEdge(None, FailingOutput(failures)), *edges]
+
+
+class FailingStateHandler(StreamOperatorStateHandler):
+    """The states of the head of a task that fails in its checkpoints because the run asks for it."""
+
+    __slots__ = ("_failures",)
+
+    def __init__(self, head: OperatorWrapper, checkpointing: TaskCheckpointing, failures: AttemptFailures) -> None:
+        streams, latency_ns = checkpointing.streams, checkpointing.settings.sync_latency_ns
+        super().__init__(head.operator, head.name, streams, checkpointing.restore, latency_ns)
+        self._failures = failures
+
+    def snapshot_state(self, checkpoint_id: int, timestamp_ms: int) -> OperatorSnapshotFutures:
+        self._failures.on_snapshot(checkpoint_id)
+        return super().snapshot_state(checkpoint_id, timestamp_ms)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._failures.on_notification(checkpoint_id)
+        super().notify_checkpoint_complete(checkpoint_id)
 
 
 def fail_in_input(task: StreamTask, failures: AttemptFailures) -> None:

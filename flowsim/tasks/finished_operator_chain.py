@@ -21,6 +21,8 @@ class FinishedOperatorChain(OperatorChain):
 
     __slots__ = ("_task", "_watermarks")
 
+    is_task_deployed_as_finished = True
+
     def __init__(
         self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None, task: str, writers: Sequence[RecordWriter]
     ) -> None:
@@ -41,7 +43,7 @@ class FinishedOperatorChain(OperatorChain):
         """Creates the input of a task whose head is a source."""
         return FinishedOnRestoreSourceInput(self._watermarks)
 
-    def open(self, initialize_state: Callable[[int], None] | None = None) -> None:
+    def initialize_state_and_open_operators(self) -> None:
         """Only records what the task is: there is no state to restore."""
         if self._trace is not None:
             self._trace.lifecycle(-1, LifeEvent.RESTORED_AS_FINISHED)
@@ -54,6 +56,12 @@ class FinishedOperatorChain(OperatorChain):
 
     def finish(self, mode: StopMode) -> None:
         """Does nothing: the operators finished before the checkpoint."""
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Does nothing: the operators do not run."""
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Does nothing: the operators do not run."""
 
 
 class FinishedOnRestoreWatermarks:

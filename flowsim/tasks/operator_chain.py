@@ -8,9 +8,17 @@ from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.failure_location import OperatorCall
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData
+from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.stream_operator import OperatorInput, StreamOperator
-from flowsim.streamrecord.events import StopMode
+from flowsim.streamrecord.events import Event, StopMode
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.checkpointing.stream_operator_state_handler import (
+    OperatorSnapshotFutures,
+    StreamOperatorStateHandler,
+    initialize_without_checkpoints,
+)
 from flowsim.tasks.operator_outputs import OperatorOutput
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.record_charge import ChargedInput, RecordCharge
@@ -30,6 +38,7 @@ class OperatorWrapper:
         "is_open",
         "nominal_cost_ns",
         "charge",
+        "state_handler",
     )
 
     def __init__(
@@ -52,6 +61,8 @@ class OperatorWrapper:
         self.processing_time = processing_time
         self.nominal_cost_ns = nominal_cost_ns
         self.charge = charge
+        self.state_handler: StreamOperatorStateHandler | None = None
+        """None: the job takes no checkpoints."""
         self.is_open = False
 
     def charged(self, operator_input: OperatorInput, index: int = 0) -> OperatorInput:
@@ -67,10 +78,15 @@ class OperatorChain:
     In a chain with branches every operator comes before its consumers, and the last branch before the other branches.
     """
 
-    __slots__ = ("wrappers", "_trace")
+    __slots__ = ("wrappers", "writers", "_trace")
+
+    is_task_deployed_as_finished = False
+    """True if the task was restored as finished, and its operators do not run (rule 12.100)."""
 
     def __init__(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> None:
         self.wrappers = tuple(wrappers)
+        self.writers: Sequence[RecordWriter] = ()
+        """The outputs of the task, set when the task is wired."""
         self._trace = trace
 
     @property
@@ -109,12 +125,13 @@ class OperatorChain:
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(cost_ns)
 
-    def open(self, initialize_state: Callable[[int], None] | None = None) -> None:
-        """Opens the operators; ``initialize_state`` gives each one, by its place, its restored state before (12.92)."""
-        for place in range(len(self.wrappers) - 1, -1, -1):
-            wrapper = self.wrappers[place]
-            if initialize_state is not None:
-                initialize_state(place)
+    def initialize_state_and_open_operators(self) -> None:
+        """Gives each operator its restored state, then opens it (rule 12.92)."""
+        for wrapper in reversed(self.wrappers):
+            if wrapper.state_handler is None:
+                initialize_without_checkpoints(wrapper.operator, wrapper.name)
+            else:
+                wrapper.state_handler.initialize_state()
             wrapper.is_open = True
             with OperatorCall(wrapper.name):
                 wrapper.operator.open()
@@ -165,6 +182,78 @@ class OperatorChain:
         while not finished:
             while executor.try_yield():
                 """Runs every mail of the operator and of the operators after it."""
+
+    # Checkpoints.
+
+    def enable_checkpoints(self, checkpointing: TaskCheckpointing) -> None:
+        """Gives each operator its state handler; called once, in a job with checkpoints."""
+        streams, restore = checkpointing.streams, checkpointing.restore
+        for wrapper in self.wrappers:
+            wrapper.state_handler = StreamOperatorStateHandler(
+                wrapper.operator, wrapper.name, streams, restore, checkpointing.settings.sync_latency_ns
+            )
+
+    def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
+        """Prepares the operators, head to tail; a closed one is skipped (rule 12.65)."""
+        for wrapper in self.wrappers:
+            if wrapper.is_open:
+                with OperatorCall(wrapper.name):
+                    wrapper.operator.prepare_snapshot_pre_barrier(checkpoint_id)
+
+    def broadcast_event(self, event: Event, *, is_priority: bool) -> None:
+        """Sends an event to all subpartitions of all outputs."""
+        for writer in self.writers:
+            writer.broadcast_event(event, is_priority)
+
+    def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
+        """Lets queued barriers overtake the data before them (rule 12.90)."""
+        for writer in self.writers:
+            writer.partition.aligned_barrier_timeout(checkpoint_id)
+
+    def abort_checkpoint(self, checkpoint_id: int) -> None:
+        """Fails the stored output of the checkpoint (rule 12.71)."""
+        for writer in self.writers:
+            writer.partition.abort_checkpoint(checkpoint_id)
+
+    def snapshot_state(self, meta_data: CheckpointMetaData, snapshots: dict[str, OperatorSnapshotFutures]) -> None:
+        """Adds the snapshots of all operators, tail to head, to ``snapshots``, which has the first ones if one fails."""
+        for wrapper in reversed(self.wrappers):
+            if wrapper.is_open and wrapper.state_handler is not None:
+                snapshots[wrapper.operator.ctx.operator_id] = wrapper.state_handler.snapshot_state(
+                    meta_data.checkpoint_id, meta_data.timestamp_ms
+                )
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Notifies the operators, tail to head, except closed ones (rule 12.69). Raises the first error after that."""
+        self._notify(
+            [wrapper.state_handler for wrapper in self.wrappers if wrapper.is_open],
+            lambda handler: handler.notify_checkpoint_complete(checkpoint_id),
+        )
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Notifies the operators, tail to head, also closed ones (rule 12.69). Raises the first error after that."""
+        self._notify(
+            [wrapper.state_handler for wrapper in self.wrappers],
+            lambda handler: handler.notify_checkpoint_aborted(checkpoint_id),
+        )
+
+    def notify_checkpoint_subsumed(self, checkpoint_id: int) -> None:
+        """Does nothing: no operator of flowsim uses it."""
+
+    def _notify(
+        self,
+        handlers: Sequence[StreamOperatorStateHandler | None],
+        notify: Callable[[StreamOperatorStateHandler], None],
+    ) -> None:
+        first_error: Exception | None = None
+        for handler in reversed(handlers):
+            try:
+                if handler is not None:
+                    notify(handler)
+            except Exception as error:
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error
 
     def retain_results(self) -> None:
         """Makes the sinks keep the written results, because the run is stopped on purpose."""

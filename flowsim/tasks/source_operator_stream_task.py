@@ -81,10 +81,10 @@ class SourceOperatorStreamTask(StreamTask):
             super().trigger_checkpoint(meta_data, options)
             return
         mode = StopMode.DRAIN if options.snapshot_type.should_drain else StopMode.NO_DRAIN
-        stream_task, trigger = checkpoints.stream_task, super().trigger_checkpoint
+        trigger = super().trigger_checkpoint
 
         def stop() -> None:
-            stream_task.set_synchronous_savepoint(meta_data.checkpoint_id)
+            checkpoints.set_synchronous_savepoint(meta_data.checkpoint_id)
             self._stop_source(mode)
             self._when_stopped(mode, lambda: trigger(meta_data, options))
 
@@ -108,7 +108,7 @@ class SourceOperatorStreamTask(StreamTask):
 
     def _reports_stop(self, checkpoints: TaskCheckpoints) -> bool:
         """True if an end of data without drain is reported; a stop with savepoint has its checkpoint already."""
-        return checkpoints.stream_task.synchronous_savepoint_id is None and isinstance(self.chain.head, SourceOperator)
+        return checkpoints.synchronous_savepoint_id is None and isinstance(self.chain.head, SourceOperator)
 
     def _stop_source(self, mode: StopMode) -> None:
         head = self.chain.head

@@ -27,7 +27,6 @@ from flowsim.tasks.actor import Actor
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
-from flowsim.tasks.checkpointing.operator_checkpoints import initialize_without_checkpoints
 from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
@@ -107,7 +106,7 @@ class StreamTask(ObservedTask):
         """Sets operators, input and outputs; called once, before ``invoke``."""
         self.chain = self.batches.chain = chain
         self.input = task_input
-        self.writers = tuple(writers)
+        self.writers = chain.writers = tuple(writers)
         self._output = record_writer_delegate([writer.partition for writer in writers])
         for writer in self.writers:
             writer.partition.pool.availability_listener = self
@@ -180,14 +179,11 @@ class StreamTask(ObservedTask):
         self.times.start()
 
     def _initialize_and_open(self) -> None:
-        if self.checkpoints is None:
-            wrappers = self.chain.wrappers
-            self.chain.open(lambda place: initialize_without_checkpoints(wrappers[place]))
-        else:
+        if self.checkpoints is not None:
             if self.checkpoints.recovery is not None:
                 self.checkpoints.recovery.recover_outputs()
             self.checkpoints.on_restore()
-            self.chain.open(self.checkpoints.initialize_state)
+        self.chain.initialize_state_and_open_operators()
 
     def _invoke(self) -> None:
         """Runs the mailbox loop and the steps after the loop (rules 4.4, 4.17)."""
@@ -201,7 +197,7 @@ class StreamTask(ObservedTask):
         self.is_running = False
         for writer in self.writers:
             writer.flush_all()
-        if self.checkpoints is not None and self.checkpoints.completes_pending_checkpoints:
+        if self.checkpoints is not None and self.checkpoints.checkpoints_after_tasks_finish:
             self.batches.wait_for_checkpoints(self.checkpoints)
         if self.end_of_data is not StopMode.DRAIN:
             # Without drain the sinks were not finished; in Flink the savepoint of the stop commits their data.

@@ -16,7 +16,7 @@ from flowsim.operators.windowing.aligned_window_operator import create_window_op
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
 from flowsim.operators.windowing.window_contents import ReducingContents
 from flowsim.operators.windowing.window_functions import PassThroughWindowFunction
-from flowsim.tasks.checkpointing.state_size import size_of_stream
+from flowsim.state.snapshots.stored_streams import size_of_stream
 from tests.support.operators.restored_subtasks import Keyed, Subtasks
 
 R = TypeVar("R")

@@ -58,7 +58,7 @@ class TaskExecution:
     def notify_checkpoint_on_complete(self, checkpoint_id: int, timestamp_ms: int, last_subsumed_id: int) -> None:
         """Enqueues the notifications; a task that ends does not get them."""
         if self.task.checkpoints is not None and self.task.is_running:
-            checkpoints = self.task.checkpoints.stream_task
+            checkpoints = self.task.checkpoints
             try:
                 if last_subsumed_id >= 0:
                     checkpoints.notify_checkpoint_subsumed(last_subsumed_id)
@@ -70,7 +70,7 @@ class TaskExecution:
         """Enqueues the notification; a task that ends does not get it."""
         if self.task.checkpoints is not None and self.task.is_running:
             try:
-                self.task.checkpoints.stream_task.notify_checkpoint_aborted(checkpoint_id, latest_completed_id)
+                self.task.checkpoints.notify_checkpoint_aborted(checkpoint_id, latest_completed_id)
             except MailboxClosedException:
                 return
 

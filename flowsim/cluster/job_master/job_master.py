@@ -181,7 +181,7 @@ class JobMaster:
             attempt is not None
             and attempt.task.is_running
             and attempt.task.checkpoints is not None
-            and attempt.task.checkpoints.stream_task.waits_for_final_checkpoint
+            and attempt.task.checkpoints.waits_for_final_checkpoint
             for attempt in attempts
         )
 

@@ -13,10 +13,10 @@ from flowsim.cluster.job_master.stored_channels import StoredChannels
 from flowsim.facts.job_trace import JobTrace
 from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, SnapshotKind, StoredAction
 from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.state.snapshots.stored_contents import size_of_states
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions, SnapshotType
-from flowsim.tasks.checkpointing.state_size import size_of_states
 
 
 class RecordedStatistics(CheckpointStatsTracker):

@@ -45,12 +45,6 @@ class TaskGateway:
         message = DeclineCheckpoint(self._execution.attempt_id, checkpoint_id, cause)
         self._actor.execute(lambda: self._checkpoints.decline(message))
 
-    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Does nothing: there is no local state."""
-
-    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Does nothing: there is no local state."""
-
     def notify_end_of_data(self) -> None:
         self._actor.execute(lambda: self._checkpoints.on_end_of_data(self._execution))
 

@@ -127,6 +127,17 @@ class SingleInputGate:
         """Lets unaligned checkpoints store data; called before the first channel is used. ``gate``: index in the task."""
         self._persisters = writer, gate
 
+    def block_consumption(self, channel: InputChannelInfo) -> None:
+        """Does nothing: the barrier has stopped the sender (rule 5.27)."""
+
+    def resume_consumption(self, channel: InputChannelInfo) -> None:
+        """Lets the sender go on. Raises IllegalState after the end of the channel."""
+        self.channel(channel.channel).resume_consumption()
+
+    def convert_to_priority_event(self, channel: int, sequence_number: int) -> None:
+        """Lets an announced barrier overtake the data before it (rule 12.87)."""
+        self.channel(channel).convert_to_priority_event(sequence_number)
+
     def checkpoint_started(self, barrier: CheckpointBarrier) -> None:
         """Starts to store data of all channels. Raises CheckpointException (rules 12.83, 12.93)."""
         for recovered in self._recovered.values():

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import StoredKind
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import DistributionMode, OperatorStateHandle
-from flowsim.state.snapshots.stored_streams import KeyedStateStream, OperatorStateStream, StoredStream, TimerStream
+from flowsim.state.snapshots.stored_streams import (
+    CheckpointStreams,
+    KeyedStateStream,
+    OperatorStateStream,
+    StoredStream,
+    TimerStream,
+    size_of_stream,
+)
 from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 
@@ -37,6 +44,12 @@ def content_of(state: OperatorSubtaskState, read: ReadStream) -> dict[StatePart,
         rows, total = sums.get(part, (0, 0))
         sums[part] = rows + 1, wrapped(total + fingerprint(None, entry))
     return dict(sorted(sums.items()))
+
+
+def size_of_states(states: Collection[OperatorSubtaskState], streams: CheckpointStreams) -> int:
+    """Returns the size in bytes of all streams that the states name."""
+    written = dict.fromkeys(handle.stream for state in states for handle in state.handles)
+    return sum(size_of_stream(streams.read(stream)) for stream in written)
 
 
 def _entries(state: OperatorSubtaskState, read: ReadStream) -> Iterator[tuple[StatePart, object]]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Protocol
 
+from flowsim.values.encoding import encode_value
+
 
 class StreamKind(Enum):
     """What a stream contains."""
@@ -80,6 +82,19 @@ class ChannelStateStream:
 
 
 StoredStream = KeyedStateStream | TimerStream | OperatorStateStream | ChannelStateStream
+
+
+def size_of_stream(stream: StoredStream) -> int:
+    """Returns the size of the values in a stream in bytes, by their encoding (rule 12.142)."""
+    if isinstance(stream, ChannelStateStream):
+        return sum(map(len, stream.buffers))
+    if isinstance(stream, OperatorStateStream):
+        return sum(len(encode_value(element)) for element in stream.elements)
+    if isinstance(stream, KeyedStateStream):
+        cells = (cell for group in stream.cells.values() for cell in group)
+        return sum(len(encode_value((cell.namespace, cell.key, cell.content))) for cell in cells)
+    timers = (timer for group in stream.timers.values() for timer in group)
+    return sum(len(encode_value((timer.timestamp, timer.key, timer.namespace))) for timer in timers)
 
 
 class CheckpointStreams(Protocol):

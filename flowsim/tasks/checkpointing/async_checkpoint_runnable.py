@@ -1,42 +1,32 @@
-"""The asynchronous part of a checkpoint: write the copies, then acknowledge. Flink: AsyncCheckpointRunnable."""
+"""The asynchronous part of a checkpoint: write the copies, then acknowledge; and the thread that runs these parts.
+
+Flink: AsyncCheckpointRunnable, StreamTask (asyncOperationsThreadPool).
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from typing import Protocol
 
+from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.checkpointable import Clock
+from flowsim.network.checkpointing.checkpointable import Clock, DelayableTimer
+from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.operator_state import FINISHED_ON_RESTORE, TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.tasks.checkpointing.channel_state_writer import ChannelStateWriteResult
-from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorSnapshotFutures
-from flowsim.units import NS_PER_MS
+from flowsim.tasks.checkpointing.job_master_gateway import TaskStateManager
+from flowsim.tasks.checkpointing.stream_operator_state_handler import OperatorSnapshotFutures
+from flowsim.units import NS_PER_MS, NS_PER_SECOND
 
 
-class TaskStateManager(Protocol):
-    """Reports the task's checkpoints to their coordinator. Flink: TaskStateManager, Environment."""
+class CheckpointedTask(Clock, DelayableTimer, Protocol):
+    """The task of a checkpoint. Flink: StreamTask.
 
-    def report_task_state_snapshots(
-        self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
-    ) -> None:
-        """Acknowledges a checkpoint."""
-
-    def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
-        """Reports the measurements of a checkpoint that the task aborted."""
-
-    def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None: ...
-
-    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Called after the operators were notified; local state of older checkpoints is not needed any more."""
-
-    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Called after the operators were notified; local state of the checkpoint is not needed."""
-
-
-class CheckpointedTask(Protocol):
-    """The task of a checkpoint. Flink: StreamTask."""
+    A Protocol, because the task's checkpoints import the classes that use it.
+    """
 
     @property
     def is_running(self) -> bool:
@@ -64,7 +54,6 @@ class AsyncCheckpointRunnable:
         "_metrics",
         "_manager",
         "_task",
-        "_clock",
         "_created_ns",
         "_is_deployed_as_finished",
         "_is_task_finished",
@@ -80,7 +69,6 @@ class AsyncCheckpointRunnable:
         channel_state: ChannelStateWriteResult,
         manager: TaskStateManager,
         task: CheckpointedTask,
-        clock: Clock,
         on_finished: Callable[[AsyncCheckpointRunnable], None],
         *,
         is_deployed_as_finished: bool,
@@ -92,8 +80,7 @@ class AsyncCheckpointRunnable:
         self._channel_state = channel_state
         self._manager = manager
         self._task = task
-        self._clock = clock
-        self._created_ns = clock.now_ns
+        self._created_ns = task.now_ns
         self._is_deployed_as_finished = is_deployed_as_finished
         self._is_task_finished = is_task_finished
         self._on_finished = on_finished
@@ -119,7 +106,7 @@ class AsyncCheckpointRunnable:
         """Writes the state and acknowledges it; a failure declines the checkpoint (rule 12.7)."""
         try:
             snapshot = self._finalize_snapshots()
-            self._metrics.async_duration_ms = (self._clock.now_ns - self._created_ns) // NS_PER_MS
+            self._metrics.async_duration_ms = (self._task.now_ns - self._created_ns) // NS_PER_MS
             if self._state is _State.RUNNING:
                 self._state = _State.COMPLETED
                 self._manager.report_task_state_snapshots(self.meta_data, self._metrics, snapshot)
@@ -168,3 +155,94 @@ def reason_of(error: BaseException) -> CheckpointFailureReason:
             return cause.reason
         cause = cause.__cause__
     return CheckpointFailureReason.CHECKPOINT_ASYNC_EXCEPTION
+
+
+class ClosingOperation:
+    """Closes a runnable that the pool may not have run yet."""
+
+    __slots__ = ("_runnable",)
+
+    def __init__(self, runnable: AsyncCheckpointRunnable) -> None:
+        self._runnable = runnable
+
+    def run(self) -> None:
+        self._runnable.close()
+
+
+AsyncOperation = AsyncCheckpointRunnable | ClosingOperation
+
+
+class AsyncOperations:
+    """Runs operations outside the mailbox in virtual time, one after the other, in order (rule 12.67).
+
+    Writing takes the configured latency, and the time to write the bytes at the configured rate. ``now_ns``: the time of
+    the caller, which may be ahead of the scheduler inside a batch. Flink: StreamTask (asyncOperationsThreadPool).
+    """
+
+    __slots__ = ("_scheduler", "_now_ns", "_settings", "_queue", "_free_at_ns", "_unready", "_timers", "_on_done")
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        now_ns: Callable[[], int],
+        settings: CheckpointSettings,
+        on_done: Callable[[], None],
+    ) -> None:
+        """``on_done`` is called after each operation."""
+        self._scheduler = scheduler
+        self._now_ns = now_ns
+        self._settings = settings
+        self._queue: deque[AsyncOperation] = deque()
+        self._timers: deque[Timer] = deque()
+        self._unready: deque[AsyncOperation] = deque()
+        """Operations that wait for channel state, and those behind them (rule 12.68)."""
+        self._free_at_ns = 0
+        self._on_done = on_done
+
+    def execute(self, operation: AsyncOperation) -> None:
+        """Runs the operation when the earlier ones have ended and its own time has passed."""
+        if self._unready or not _is_ready(operation):
+            self._unready.append(operation)
+            if len(self._unready) == 1:
+                self._await_first()
+        else:
+            self._schedule(operation)
+
+    def _await_first(self) -> None:
+        """Waits for the channel state of the first operation that is not ready; the later ones wait behind it."""
+        first = self._unready[0]
+        if isinstance(first, AsyncCheckpointRunnable):
+            first.when_ready(self._on_ready)
+
+    def _on_ready(self) -> None:
+        while self._unready and _is_ready(self._unready[0]):
+            self._schedule(self._unready.popleft())
+        if self._unready:
+            self._await_first()
+
+    def _schedule(self, operation: AsyncOperation) -> None:
+        self._free_at_ns = max(self._now_ns(), self._free_at_ns) + self._duration_ns(operation)
+        self._queue.append(operation)
+        self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next, origin=self))
+
+    def _duration_ns(self, operation: AsyncOperation) -> int:
+        if not isinstance(operation, AsyncCheckpointRunnable):
+            return 0
+        latency_ns, rate = self._settings.async_latency_ns, self._settings.async_bytes_per_second
+        return latency_ns if rate is None else latency_ns - (-operation.written_bytes * NS_PER_SECOND // rate)
+
+    def close(self) -> None:
+        """Drops the operations that have not run."""
+        self._queue.clear()
+        self._unready.clear()
+        while self._timers:
+            self._timers.popleft().cancel()
+
+    def _run_next(self) -> None:
+        self._timers.popleft()
+        self._queue.popleft().run()
+        self._on_done()
+
+
+def _is_ready(operation: AsyncOperation) -> bool:
+    return not isinstance(operation, AsyncCheckpointRunnable) or operation.is_ready

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, Protocol, TypeVar
+from typing import TypeVar
 
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
@@ -73,8 +73,13 @@ class ChannelStateWriteResult:
         """Writes the data, and adds its handles to the states by operator id; without data does nothing."""
 
 
-class ChannelStateWriter(Protocol):
-    """Stores the buffers in the channels of a task, by checkpoint. Flink: ChannelStateWriter."""
+class ChannelStateWriter:
+    """Stores the buffers in the channels of a task, by checkpoint. Flink: ChannelStateWriter.
+
+    This class stores nothing, as the NO_OP of Flink: it is the writer of a job without unaligned checkpoints.
+    """
+
+    __slots__ = ()
 
     def start(self, checkpoint_id: int, options: CheckpointOptions) -> None:
         """Opens the channel state of a checkpoint. Raises CheckpointException."""
@@ -93,30 +98,7 @@ class ChannelStateWriter(Protocol):
 
     def get_and_remove_write_result(self, checkpoint_id: int) -> ChannelStateWriteResult:
         """Returns the result; called once, before the operators are asked for their snapshots."""
-
-
-class _NoChannelState:
-    def start(self, checkpoint_id: int, options: CheckpointOptions) -> None:
-        """Does nothing."""
-
-    def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
-        """Does nothing."""
-
-    def finish_input(self, checkpoint_id: int) -> None:
-        """Does nothing."""
-
-    def finish_output(self, checkpoint_id: int) -> None:
-        """Does nothing."""
-
-    def abort(self, checkpoint_id: int, cause: Exception, *, cleanup: bool) -> None:
-        """Does nothing."""
-
-    def get_and_remove_write_result(self, checkpoint_id: int) -> ChannelStateWriteResult:
         return ChannelStateWriteResult.empty()
-
-
-NO_CHANNEL_STATE: Final[ChannelStateWriter] = _NoChannelState()
-"""The writer of a job without unaligned checkpoints. Flink: ChannelStateWriter.NO_OP."""
 
 
 class StoredChannels:
@@ -223,7 +205,7 @@ def _places(data: Iterable[tuple[Info, bytes]]) -> Iterator[tuple[Info, tuple[in
         yield info, tuple(offsets[info]), sizes[info]
 
 
-class TaskChannelStateWriter:
+class TaskChannelStateWriter(ChannelStateWriter):
     """Collects the in-flight data of a task by checkpoint. Flink: ChannelStateWriterImpl.
 
     Data of a checkpoint that is not open, or was aborted, is dropped: its result has failed.

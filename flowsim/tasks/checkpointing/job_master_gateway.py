@@ -7,19 +7,39 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from flowsim.graph.checkpoint_settings import CheckpointSettings
-from flowsim.state.redistribution.operator_state import OperatorSubtaskState, StoredContent
+from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
+from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
+from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
+from flowsim.network.checkpointing.checkpointable import (
+    CheckpointableTask,
+    Clock,
+    DelayableTimer,
+    InputsCheckpointInitializer,
+)
+from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.state.redistribution.operator_state import OperatorSubtaskState, StoredContent, TaskStateSnapshot
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
-from flowsim.tasks.checkpointing.async_checkpoint_runnable import TaskStateManager
-from flowsim.tasks.checkpointing.barrier_handlers import CreateBarrierHandler, create_barrier_handler
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.tasks.inputs.demultiplexing_record_deserializer import RecordFilter
 from flowsim.tasks.task_state import TaskState
 
 
-class JobMasterGateway(TaskStateManager, Protocol):
+class JobMasterGateway(Protocol):
     """The job's side of one attempt of a task; each call is handled in a turn of its own.
 
-    Flink: CheckpointResponder, TaskManagerActions.
+    A Protocol, because tasks do not import the cluster. Flink: CheckpointResponder, TaskManagerActions.
     """
+
+    def report_task_state_snapshots(
+        self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
+    ) -> None:
+        """Acknowledges a checkpoint."""
+
+    def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
+        """Reports the measurements of a checkpoint that the task aborted."""
+
+    def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None: ...
 
     def notify_end_of_data(self) -> None:
         """The task has processed the end of its data (rule 12.44)."""
@@ -29,6 +49,19 @@ class JobMasterGateway(TaskStateManager, Protocol):
 
     def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
         """Reports the end of the synchronous part to the coordinators of the task's operators (rule 12.109)."""
+
+
+class TaskStateManager(JobMasterGateway, Protocol):
+    """The gateway, and the local state of the task. Flink: TaskStateManager, Environment.
+
+    A Protocol, because no task has local state, and Flink's order of the calls is still compared.
+    """
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Called after the operators were notified; local state of older checkpoints is not needed any more."""
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Called after the operators were notified; local state of the checkpoint is not needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +79,39 @@ class TaskRestore:
     """Likewise of all subtasks of operators that had another parallelism, given to subtask 0."""
 
 
-class CheckpointFailures(Protocol):
-    """Raises the errors that a run asks for."""
+CreateBarrierHandler = Callable[
+    [
+        CheckpointSettings,
+        Sequence[SingleInputGate],
+        CheckpointableTask,
+        InputsCheckpointInitializer,
+        Clock,
+        DelayableTimer,
+    ],
+    CheckpointBarrierHandler,
+]
 
-    def on_snapshot(self, checkpoint_id: int) -> None:
-        """Called in the synchronous part of a checkpoint."""
 
-    def on_notification(self, checkpoint_id: int) -> None:
-        """Called when a checkpoint is complete."""
+def create_barrier_handler(
+    settings: CheckpointSettings,
+    gates: Sequence[SingleInputGate],
+    task: CheckpointableTask,
+    coordinator: InputsCheckpointInitializer,
+    clock: Clock,
+    timers: DelayableTimer,
+) -> CheckpointBarrierHandler:
+    """Returns the handler of all gates of a task: a tracker in mode at-least-once (rules 12.16, 12.17)."""
+    channels = sum(gate.count for gate in gates)
+    if not settings.exactly_once:
+        return CheckpointBarrierTracker(channels, task, clock, settings.after_tasks_finish)
+    finish = settings.after_tasks_finish
+    if not settings.unaligned:
+        return SingleCheckpointBarrierHandler.aligned(
+            task, clock, channels, timers, gates, checkpoints_after_tasks_finish=finish
+        )
+    return SingleCheckpointBarrierHandler.alternating(
+        task, coordinator, clock, channels, timers, gates, checkpoints_after_tasks_finish=finish
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +123,6 @@ class TaskCheckpointing:
     streams: CheckpointStreams
     restore: TaskRestore | None = None
     """None: nothing is restored."""
-    failures: CheckpointFailures | None = None
-    """None: the run asks for no failure in checkpoints of this attempt."""
     create_barrier_handler: CreateBarrierHandler = create_barrier_handler
     recovers_channel_state: bool = False
     """True if tasks replay stored in-flight data before they are RUNNING; the same for all tasks of a job."""

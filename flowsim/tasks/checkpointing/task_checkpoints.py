@@ -1,4 +1,4 @@
-"""Connects the checkpoints of a task with its operators, inputs, outputs and clock. Flink: StreamTask."""
+"""The checkpoints of a task from its start to its end. Flink: StreamTask."""
 
 from __future__ import annotations
 
@@ -6,56 +6,55 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from typing import Protocol
 
-from flowsim.facts.kinds import CheckpointStep
+from flowsim.errors import FlowsimError, InvariantViolation
 from flowsim.facts.tracer import TaskTrace
-from flowsim.mailbox.mail import MAX_PRIORITY
+from flowsim.mailbox.mail import MAX_PRIORITY, MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
-from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.input_gates import BarrierEventHandler
+from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.completion import Completion
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
-from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
-from flowsim.streamrecord.events import CheckpointBarrier, Event
+from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
 from flowsim.task_clock import TaskClock
-from flowsim.tasks.checkpointing.async_operations import AsyncOperations
-from flowsim.tasks.checkpointing.channel_recovery import ChannelRecovery
+from flowsim.tasks.checkpointing.async_checkpoint_runnable import AsyncOperations
+from flowsim.tasks.checkpointing.channel_state_reader import ChannelRecovery
 from flowsim.tasks.checkpointing.channel_state_writer import (
-    NO_CHANNEL_STATE,
     ChannelStateWriter,
     PartitionChannelState,
     StoredChannels,
     TaskChannelStateWriter,
 )
-from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
-from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints
-from flowsim.tasks.checkpointing.operator_checkpoints import FailingCheckpoints, OperatorCheckpoints
-from flowsim.tasks.checkpointing.recorded_checkpoints import (
-    RecordedAlignment,
-    RecordedBarriers,
-    RecordedChainCheckpoints,
-    RecordedReports,
-)
-from flowsim.tasks.checkpointing.stream_task_checkpoints import StreamTaskCheckpoints
+from flowsim.tasks.checkpointing.checkpoint_observer import CheckpointObserver
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.checkpointing.rpc_checkpoint_responder import RpcCheckpointResponder
 from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import SubtaskCheckpointCoordinator
 from flowsim.tasks.inputs.multiple_input_processor import network_inputs
-from flowsim.tasks.inputs.network_input import StreamTaskNetworkInput
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import TaskTimers
-from flowsim.tasks.task_state import TaskState
 from flowsim.units import NS_PER_MS
 
 
+class CheckpointFailed(FlowsimError):
+    """A checkpoint failed in the task, which fails with it (rule 12.7); the cause is the error."""
+
+
+class StopWithSavepointFailed(FlowsimError):
+    """The savepoint of a stop was aborted, so the task fails (rules 12.71, 12.94)."""
+
+
 class TaskWithCheckpoints(Protocol):
-    """What the checkpoints need of their task. Flink: StreamTask."""
+    """What the checkpoints need of their task. Flink: StreamTask.
+
+    A Protocol, because StreamTask imports this module: in Flink both are one class.
+    """
 
     name: str
     scheduler: Scheduler
@@ -85,284 +84,303 @@ class TaskWithCheckpoints(Protocol):
         """Lets the task look again at what it waits for."""
 
 
-class CheckpointClock:
-    """The task's clock inside the task, and the time of the job outside of it."""
-
-    __slots__ = ("_task",)
-
-    def __init__(self, task: TaskWithCheckpoints) -> None:
-        self._task = task
-
-    @property
-    def now_ns(self) -> int:
-        return self._task.clock.now_ns if self._task.is_inside else self._task.scheduler.now_ns
-
-
-class TaskOutputs:
-    """All writers of a task. Flink: RecordWriterOutput."""
-
-    __slots__ = ("_task",)
-
-    def __init__(self, task: TaskWithCheckpoints) -> None:
-        self._task = task
-
-    def broadcast_event(self, event: Event, *, is_priority: bool) -> None:
-        """Sends an event to all subpartitions of all outputs."""
-        for writer in self._task.writers:
-            writer.broadcast_event(event, is_priority)
-        if self._task.trace is not None and isinstance(event, CheckpointBarrier):
-            self._task.trace.checkpoints.step(event.checkpoint_id, CheckpointStep.BARRIER_SENT)
-
-    def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
-        """Lets queued barriers overtake the data before them."""
-        for writer in self._task.writers:
-            writer.partition.aligned_barrier_timeout(checkpoint_id)
-
-    def abort_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
-        """Stores no more output for the checkpoint."""
-        for writer in self._task.writers:
-            writer.partition.abort_checkpoint(checkpoint_id)
-
-
-class TaskInputGates:
-    """The gates of a task, in the order of its inputs."""
-
-    __slots__ = ("_gates", "_inputs", "handler")
-
-    def __init__(self, gates: Sequence[Sequence[SingleInputGate]], inputs: Sequence[StreamTaskNetworkInput]) -> None:
-        """``gates``: those of each of ``inputs``."""
-        self._gates = [gate for of_input in gates for gate in of_input]
-        self._inputs = [each for each, of_input in zip(inputs, gates, strict=True) for _ in of_input]
-        """The input of each gate."""
-        self.handler: CheckpointBarrierHandler | None = None
-
-    def unfinished_channels(self) -> list[InputChannelInfo]:
-        """Returns the channels that have not ended."""
-        return [
-            InputChannelInfo(number, channel)
-            for number, gate in enumerate(self._gates)
-            for channel in gate.unfinished_channels()
-        ]
-
-    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion[None]:
-        """Stores the bytes that were read and not processed; completes with the last barrier (rule 12.83).
-
-        Raises CheckpointException while restored data of several old channels is decoded (rule 12.93).
-        """
-        if any(each.is_demultiplexing for each in self._inputs):
-            raise CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY)
-        for number, (gate, of_gate) in enumerate(zip(self._gates, self._inputs, strict=True)):
-            for index, channel in enumerate(gate.known_channels):
-                if channel is not None:
-                    unconsumed = of_gate.unconsumed(channel)
-                    if unconsumed:
-                        writer.add_input_data(checkpoint_id, InputChannelInfo(number, index), (unconsumed,))
-        return Completion.completed() if self.handler is None else self.handler.all_barriers_received(checkpoint_id)
-
-
-class MailTimers:
-    """Registers callbacks of the task's checkpoints as mails. Flink: BarrierAlignmentUtil.createRegisterTimerCallback."""
-
-    __slots__ = ("_task", "_executor")
-
-    def __init__(self, task: TaskWithCheckpoints, executor: MailboxExecutor) -> None:
-        self._task = task
-        self._executor = executor
-
-    def register_task(self, callback: Callable[[], None], delay_ms: int) -> Timer:
-        """Runs ``callback`` as a mail of the task after the delay, unless the task is ending then."""
-
-        def fire() -> None:
-            # Flink quiesces these timers before the mailbox.
-            with suppress(MailboxClosedException):
-                self._executor.execute(callback, "timer of a checkpoint")
-
-        due_ns = self._task.clock.now_ns + delay_ms * NS_PER_MS
-        return self._task.scheduler.call_at_ns(due_ns, fire, origin=self._task.timers.system_thread)
-
-
-class PublishedGateway:
-    """Lets the calls of a running task leave with its batch (decision D4). Flink: RpcCheckpointResponder."""
-
-    __slots__ = ("_gateway", "_outbox", "_recorded")
-
-    def __init__(self, gateway: JobMasterGateway, outbox: Outbox, recorded: RecordedReports | None) -> None:
-        self._gateway = gateway
-        self._outbox = outbox
-        self._recorded = recorded
-
-    def report_task_state_snapshots(
-        self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
-    ) -> None:
-        if self._recorded is not None:
-            snapshot = self._recorded.on_acknowledge(meta_data, metrics, snapshot)
-        self._send(lambda: self._gateway.report_task_state_snapshots(meta_data, metrics, snapshot))
-
-    def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
-        self._send(lambda: self._gateway.report_incomplete_task_state_snapshots(meta_data, metrics))
-
-    def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
-        if self._recorded is not None:
-            self._recorded.on_decline(checkpoint_id, cause)
-        self._send(lambda: self._gateway.decline_checkpoint(checkpoint_id, cause))
-
-    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Does nothing: there is no local state."""
-
-    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Does nothing: there is no local state."""
-
-    def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
-        self._send(lambda: self._gateway.send_acknowledge_checkpoint_event(checkpoint_id))
-
-    def notify_end_of_data(self) -> None:
-        self._send(self._gateway.notify_end_of_data)
-
-    def update_task_execution_state(self, state: TaskState) -> None:
-        self._send(lambda: self._gateway.update_task_execution_state(state))
-
-    def _send(self, report: Callable[[], None]) -> None:
-        if self._outbox.sealed:
-            self._outbox.hold_report(report)
-        else:
-            report()
-
-
 class TaskCheckpoints:
-    """All that a task with checkpoints has beyond one without. Flink: StreamTask."""
+    """Triggers, performs, aborts and confirms checkpoints; decides when a task may end. Flink: StreamTask."""
 
     def __init__(
         self, task: TaskWithCheckpoints, checkpointing: TaskCheckpointing, gates: Sequence[Sequence[SingleInputGate]]
     ) -> None:
         """``gates``: the gates of each input; none for a source."""
-        settings = checkpointing.settings
-        self.completes_pending_checkpoints = settings.waits_for_final_checkpoint
-        """True if the task ends only when its asynchronous parts have run (rule 4.17)."""
+        settings, trace = checkpointing.settings, task.trace
         self._task = task
         self._restore = checkpointing.restore
-        self._streams = checkpointing.streams
-        trace = task.trace
-        self._recorded = None if trace is None else RecordedReports(trace, task.chain.wrappers, checkpointing.streams)
-        self.gateway = PublishedGateway(checkpointing.gateway, task.outbox, self._recorded)
-        self._operators = _operators(task, checkpointing)
-        self._requested_ns: dict[int, int] = {}
-        restore, clock, outputs = checkpointing.restore, CheckpointClock(task), TaskOutputs(task)
-        chain = (OperatorChainCheckpoints if trace is None else RecordedChainCheckpoints)(
-            self._operators,
-            outputs,
-            self.gateway,
-            is_task_deployed_as_finished=checkpointing.is_restored_as_finished,
-        )
-        if isinstance(chain, RecordedChainCheckpoints) and trace is not None:
-            chain.task, chain.trace, chain.requested_ns = task, trace, self._requested_ns
-        mails = task.mailbox_executor(-1)
-        timers = MailTimers(task, mails)
-        all_gates = [gate for of_input in gates for gate in of_input]
-        inputs = TaskInputGates(gates, network_inputs(task.input))
-        writer = self._channel_state_writer(all_gates) if settings.unaligned else NO_CHANNEL_STATE
-        self._pool = AsyncOperations(task.scheduler, lambda: clock.now_ns, settings, task.wake)
-        self.coordinator = SubtaskCheckpointCoordinator(
-            chain, inputs, writer, self._pool, self.gateway, task, timers, clock, settings.max_concurrent
-        )
-        self.stream_task = StreamTaskCheckpoints(
-            task.name,
-            self.coordinator,
-            outputs,
-            inputs,
-            self.gateway,
-            task,
-            mails,
-            task.mailbox_executor(MAX_PRIORITY),
-            clock,
-            restored_checkpoint_id=-1 if restore is None else restore.checkpoint_id,
-            checkpoints_after_tasks_finish=settings.waits_for_final_checkpoint,
-        )
-        self._alignment = None if trace is None else RecordedAlignment(self.stream_task, trace)
-        if all_gates:
-            self.stream_task.handler = checkpointing.create_barrier_handler(
-                settings, all_gates, self._alignment or self.stream_task, self.coordinator, clock, timers
+        self.checkpoints_after_tasks_finish = settings.waits_for_final_checkpoint
+        """True if the task ends only after a final checkpoint, and when its asynchronous parts have run (rule 4.17)."""
+        self.synchronous_savepoint_id: int | None = None
+        self.final_checkpoint_min_id: int | None = None
+        """The first checkpoint after the end of data; None before it (rule 4.16)."""
+        self.final_checkpoint_completed: Completion[None] = Completion()
+        self._latest_reported_id = -1 if self._restore is None else self._restore.checkpoint_id
+        self._end_of_data_received = False
+        self._main_mails = task.mailbox_executor(-1)
+        self._notification_mails = task.mailbox_executor(MAX_PRIORITY)
+        """These mails run before all others, also inside a yield (rule 12.69)."""
+        self._observer: CheckpointObserver | None = None
+        """None: the run records nothing."""
+        if trace is not None:
+            self._observer = CheckpointObserver(
+                trace, task.chain.wrappers, checkpointing.streams, lambda: task.operators_inside_element
             )
-            inputs.handler = self.stream_task.handler
-            if self._alignment is not None:
-                self._alignment.handler = self.stream_task.handler
-            self._handle_events(self.stream_task.handler, gates, unaligned=settings.unaligned)
-        self.recovery = ChannelRecovery(task, gates, checkpointing) if checkpointing.recovers_channel_state else None
+        self.gateway = RpcCheckpointResponder(checkpointing.gateway, task.outbox, self._observer)
+        task.chain.enable_checkpoints(checkpointing)
+        inputs = network_inputs(task.input)
+        self._gates = [(each, gate) for each, of_input in zip(inputs, gates, strict=True) for gate in of_input]
+        """The gates in the order of the inputs, each with its input."""
+        writer = self._channel_state_writer(checkpointing) if settings.unaligned else ChannelStateWriter()
+        self._pool = AsyncOperations(task.scheduler, lambda: self.now_ns, settings, task.wake)
+        self.coordinator = SubtaskCheckpointCoordinator(
+            task.chain,
+            self._prepare_input_snapshot,
+            writer,
+            self._pool,
+            self.gateway,
+            self,
+            settings.max_concurrent,
+            self._observer,
+        )
+        self.handler: CheckpointBarrierHandler | None = None
+        """None for a source."""
+        if self._gates:
+            self.handler = checkpointing.create_barrier_handler(
+                settings, [gate for _, gate in self._gates], self, self.coordinator, self, self
+            )
+            first = 0
+            for each, of_input in zip(inputs, gates, strict=True):
+                each.gate.handle_events_by(self.handler, of_input, first, self._observer)
+                first += len(of_input)
+                if settings.unaligned:
+                    each.gate.poll_priority_events_by(self._main_mails)
+        self.recovery: ChannelRecovery | None = None
         """None: the job has no in-flight data to restore."""
+        if checkpointing.recovers_channel_state:
+            self.recovery = ChannelRecovery(inputs, gates, task.writers, self._main_mails, checkpointing)
 
-    def _channel_state_writer(self, gates: Sequence[SingleInputGate]) -> ChannelStateWriter:
+    def _channel_state_writer(self, checkpointing: TaskCheckpointing) -> ChannelStateWriter:
         """Returns the writer of the task's in-flight data, which its gates and partitions use."""
-        ids = [wrapper.operator.ctx.operator_id for wrapper in self._task.chain.wrappers]
-        subtask = self._task.chain.wrappers[0].operator.ctx.subtask_index
-        writer = TaskChannelStateWriter(StoredChannels(self._streams, subtask, ids[0], ids[-1]))
-        for number, gate in enumerate(gates):
+        operators = [wrapper.operator.ctx for wrapper in self._task.chain.wrappers]
+        head, tail = operators[0], operators[-1]
+        writer = TaskChannelStateWriter(
+            StoredChannels(checkpointing.streams, head.subtask_index, head.operator_id, tail.operator_id)
+        )
+        for number, (_, gate) in enumerate(self._gates):
             gate.set_channel_state_writer(writer, number)
         for number, output in enumerate(self._task.writers):
             output.partition.set_channel_state_writer(PartitionChannelState(writer, number))
         return writer
 
-    def _handle_events(
-        self, handler: CheckpointBarrierHandler, gates: Sequence[Sequence[SingleInputGate]], *, unaligned: bool
-    ) -> None:
-        """Lets all inputs pass their events to the task's barrier handler (rules 12.78, 12.91)."""
-        first = 0
-        for each, of_input in zip(network_inputs(self._task.input), gates, strict=True):
-            events = BarrierEventHandler(handler, of_input, first)
-            each.gate.handler = events if self._alignment is None else RecordedBarriers(events, self._alignment)
-            if unaligned:
-                each.gate.poll_priority_events_by(self._task.mailbox_executor(-1))
-            first += len(of_input)
+    # What the barrier handler and the coordinator need of the task.
 
-    def on_restore(self) -> None:
-        """Called once, before the operators are initialized."""
-        if self._recorded is not None:
-            self._recorded.on_restore(self._restore)
+    @property
+    def is_running(self) -> bool:
+        """True from the end of the restore until the mailbox is drained (rules 12.69, 12.70)."""
+        return self._task.is_running
 
-    def initialize_state(self, place: int) -> None:
-        """Restores the state of the operator at this place of the chain."""
-        self._operators[place].initialize_state(self._restore)
+    @property
+    def now_ns(self) -> int:
+        """The task's clock inside the task, and the time of the job outside of it."""
+        return self._task.clock.now_ns if self._task.is_inside else self._task.scheduler.now_ns
+
+    def register_task(self, callback: Callable[[], None], delay_ms: int) -> Timer:
+        """Runs ``callback`` as a mail of the task after the delay, unless the task is ending then.
+
+        Flink: BarrierAlignmentUtil.createRegisterTimerCallback.
+        """
+
+        def fire() -> None:
+            # Flink quiesces these timers before the mailbox.
+            with suppress(MailboxClosedException):
+                self._main_mails.execute(callback, "timer of a checkpoint")
+
+        due_ns = self._task.clock.now_ns + delay_ms * NS_PER_MS
+        return self._task.scheduler.call_at_ns(due_ns, fire, origin=self._task.timers.system_thread)
+
+    def _prepare_input_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion[None]:
+        """Stores the bytes that were read and not processed; completes with the last barrier (rule 12.83).
+
+        Raises CheckpointException while restored data of several old channels is decoded (rule 12.93).
+        """
+        if any(each.is_demultiplexing for each, _ in self._gates):
+            raise CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY)
+        for number, (each, gate) in enumerate(self._gates):
+            for index, channel in enumerate(gate.known_channels):
+                if channel is not None:
+                    unconsumed = each.unconsumed(channel)
+                    if unconsumed:
+                        writer.add_input_data(checkpoint_id, InputChannelInfo(number, index), (unconsumed,))
+        return Completion.completed() if self.handler is None else self.handler.all_barriers_received(checkpoint_id)
+
+    # Calls of the coordinator of the job.
 
     def trigger_checkpoint(self, meta_data: CheckpointMetaData, options: CheckpointOptions) -> None:
-        """Enqueues the trigger of the coordinator. Raises MailboxClosedException if the task ends."""
-        if self._task.trace is not None:
-            self._task.trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.TRIGGER)
-            self._requested_ns[meta_data.checkpoint_id] = self._task.scheduler.now_ns
-        self.stream_task.trigger_checkpoint(meta_data, options)
+        """Enqueues a trigger, which is urgent for an unaligned checkpoint (rule 12.72).
 
-    def on_end_of_data(self, *, is_drained: bool) -> None:
-        """Called when EndOfData has left the task (rules 4.15, 12.44)."""
-        self.stream_task.on_operators_finished()
-        self.stream_task.on_end_of_data()
-        if is_drained:
-            self.gateway.notify_end_of_data()
+        Raises MailboxClosedException if the task ends.
+        """
+        if self._observer is not None:
+            self._observer.triggered(meta_data.checkpoint_id, self._task.scheduler.now_ns)
+        mail = MailOptions.URGENT if options.is_unaligned_checkpoint else MailOptions.DEFAULT
+        self._main_mails.execute(
+            lambda: self._trigger_in_mailbox(meta_data, options), f"checkpoint {meta_data.checkpoint_id}", mail
+        )
 
-    def when_may_end(self, callback: Callable[[], None]) -> None:
-        """Calls back when the consumers have processed all records and the final checkpoint is complete (rule 4.15)."""
-        conditions: list[Completion[None]] = []
-        if self.stream_task.waits_for_consumers:
-            conditions += [writer.partition.all_data_processed for writer in self._task.writers]
-        if self.stream_task.waits_for_final_checkpoint:
-            conditions.append(self.stream_task.final_checkpoint_completed)
-        _when_all(conditions, callback)
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Enqueues the notification that a checkpoint is complete."""
+        self._notify(lambda: self._complete(checkpoint_id), f"checkpoint {checkpoint_id} complete")
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int, latest_completed_id: int) -> None:
+        """Enqueues the notification of an abort; ``latest_completed_id`` makes up for a lost one (rule 12.4)."""
+        self._notify(lambda: self._abort(checkpoint_id, latest_completed_id), f"checkpoint {checkpoint_id} aborted")
+
+    def notify_checkpoint_subsumed(self, checkpoint_id: int) -> None:
+        """Enqueues the notification that a newer checkpoint replaced this one."""
+        self._notify(
+            lambda: self.coordinator.notify_checkpoint_subsumed(checkpoint_id), f"checkpoint {checkpoint_id} subsumed"
+        )
+
+    # Calls of the barrier handler.
+
+    def trigger_checkpoint_on_barrier(
+        self, meta_data: CheckpointMetaData, options: CheckpointOptions, metrics: CheckpointMetrics
+    ) -> None:
+        """Takes the checkpoint, or sends a cancellation marker if the task is not running (rule 12.70)."""
+        if self._observer is not None:
+            last_barrier: Completion[None] = Completion.completed()
+            if options.is_unaligned_checkpoint and self.handler is not None:
+                # The barriers of the other channels arrive later.
+                last_barrier = self.handler.all_barriers_received(meta_data.checkpoint_id)
+            self._observer.alignment_ends_with(meta_data.checkpoint_id, last_barrier)
+        try:
+            self._perform(meta_data, options, metrics)
+        except Exception as error:
+            raise self._failure(meta_data) from error
+
+    def abort_checkpoint_on_barrier(self, checkpoint_id: int, cause: CheckpointException) -> None:
+        """Declines the checkpoint. Raises StopWithSavepointFailed for the savepoint of a stop (rule 12.71)."""
+        self._check_stop(checkpoint_id)
+        self.coordinator.abort_checkpoint_on_barrier(checkpoint_id, cause)
+
+    # Calls of the task.
 
     @property
     def has_pending_checkpoints(self) -> bool:
         """True while asynchronous parts have not run."""
         return self.coordinator.has_pending_checkpoints
 
+    def on_restore(self) -> None:
+        """Called once, before the operators are initialized."""
+        if self._observer is not None:
+            self._observer.on_restore(self._restore)
+
+    def on_end_of_data(self, *, is_drained: bool) -> None:
+        """Called when the operators have finished and EndOfData has left the task.
+
+        Later acknowledgements report it (rule 12.8); the next checkpoint may be the final one (rules 4.16, 12.44).
+        """
+        self._end_of_data_received = True
+        if is_drained:
+            self.gateway.notify_end_of_data()
+
+    def set_synchronous_savepoint(self, checkpoint_id: int) -> None:
+        """Remembers the savepoint of a stop. Raises InvariantViolation for a second one."""
+        if self.synchronous_savepoint_id not in (None, checkpoint_id):
+            raise InvariantViolation("at most one stop-with-savepoint checkpoint at a time is allowed")
+        self.synchronous_savepoint_id = checkpoint_id
+
+    @property
+    def waits_for_consumers(self) -> bool:
+        """Returns True if the task may not end before its consumers have processed all records (rule 4.15)."""
+        return self._end_of_data_received and self.checkpoints_after_tasks_finish
+
+    @property
+    def waits_for_final_checkpoint(self) -> bool:
+        """Returns True if the task may not end before ``final_checkpoint_completed`` (rules 4.15, 12.94)."""
+        is_required = self.waits_for_consumers or self.synchronous_savepoint_id is not None
+        return is_required and not self.final_checkpoint_completed.is_done
+
+    def when_may_end(self, callback: Callable[[], None]) -> None:
+        """Calls back when the consumers have processed all records and the final checkpoint is complete (rule 4.15)."""
+        conditions: list[Completion[None]] = []
+        if self.waits_for_consumers:
+            conditions += [writer.partition.all_data_processed for writer in self._task.writers]
+        if self.waits_for_final_checkpoint:
+            conditions.append(self.final_checkpoint_completed)
+        _when_all(conditions, callback)
+
     def close(self) -> None:
         """Discards asynchronous parts that have not run."""
         self.coordinator.close()
         self._pool.close()
 
+    # Inside mails.
 
-def _operators(task: TaskWithCheckpoints, checkpointing: TaskCheckpointing) -> list[OperatorCheckpoints]:
-    """Returns the checkpoints of each operator of the chain, head first."""
-    streams, latency_ns = checkpointing.streams, checkpointing.settings.sync_latency_ns
-    wrappers, failures = task.chain.wrappers, checkpointing.failures
-    operators = [OperatorCheckpoints(wrapper, streams, latency_ns) for wrapper in wrappers]
-    if failures is not None:
-        operators[0] = FailingCheckpoints(wrappers[0], streams, latency_ns, failures)
-    return operators
+    def _trigger_in_mailbox(self, meta_data: CheckpointMetaData, options: CheckpointOptions) -> None:
+        """Takes the checkpoint now, or lets the handler treat all open channels as aligned (rules 12.14, 12.72)."""
+        unfinished = [
+            InputChannelInfo(number, channel)
+            for number, (_, gate) in enumerate(self._gates)
+            for channel in gate.unfinished_channels()
+        ]
+        if not unfinished:
+            self._trigger_now(meta_data, options)
+            return
+        if self.handler is None:
+            raise InvariantViolation("CheckpointBarrier should exist for tasks with network inputs.")
+        barrier = CheckpointBarrier(meta_data.checkpoint_id, meta_data.timestamp_ms, options)
+        for channel in unfinished:
+            self.handler.process_barrier(barrier, channel, is_rpc_triggered=True)
+
+    def _trigger_now(self, meta_data: CheckpointMetaData, options: CheckpointOptions) -> None:
+        start_delay_ms = max(0, self.now_ns // NS_PER_MS - meta_data.timestamp_ms)
+        metrics = CheckpointMetrics(Alignment(0, 0), start_delay_ms * NS_PER_MS)
+        try:
+            self.coordinator.init_inputs_checkpoint(meta_data.checkpoint_id, options)
+            is_performed = self._perform(meta_data, options, metrics)
+        except Exception as error:
+            if self.is_running:
+                raise self._failure(meta_data) from error
+            return
+        if not is_performed:
+            reason = CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY
+            self.gateway.decline_checkpoint(
+                meta_data.checkpoint_id, CheckpointException(reason, f"Task Name {self._task.name}")
+            )
+
+    def _perform(self, meta_data: CheckpointMetaData, options: CheckpointOptions, metrics: CheckpointMetrics) -> bool:
+        """Takes the checkpoint; returns False if the task is not running (rule 12.70)."""
+        checkpoint_id = meta_data.checkpoint_id
+        if not self.is_running:
+            self._task.chain.broadcast_event(CancelCheckpointMarker(checkpoint_id), is_priority=False)
+            return False
+        if options.snapshot_type.is_synchronous:
+            self.set_synchronous_savepoint(checkpoint_id)
+        is_final = self.checkpoints_after_tasks_finish and self._end_of_data_received
+        if is_final and self.final_checkpoint_min_id is None:
+            self.final_checkpoint_min_id = checkpoint_id
+        self.coordinator.checkpoint_state(meta_data, options, metrics, is_task_finished=self._end_of_data_received)
+        return True
+
+    def _complete(self, checkpoint_id: int) -> None:
+        """Notifies the operators, once and in order (rule 12.4); may let the task end (rule 4.16)."""
+        if checkpoint_id <= self._latest_reported_id:
+            return
+        self._latest_reported_id = checkpoint_id
+        self.coordinator.notify_checkpoint_complete(checkpoint_id)
+        if not self.is_running:
+            return
+        if self.synchronous_savepoint_id is not None:
+            is_final = checkpoint_id == self.synchronous_savepoint_id
+        else:
+            is_final = self.final_checkpoint_min_id is not None and checkpoint_id >= self.final_checkpoint_min_id
+        if is_final:
+            self.final_checkpoint_completed.complete(None)
+
+    def _abort(self, checkpoint_id: int, latest_completed_id: int) -> None:
+        if latest_completed_id > 0:
+            self._complete(latest_completed_id)
+        self._check_stop(checkpoint_id)
+        self.coordinator.notify_checkpoint_aborted(checkpoint_id)
+
+    def _check_stop(self, checkpoint_id: int) -> None:
+        if checkpoint_id == self.synchronous_savepoint_id:
+            raise StopWithSavepointFailed("Stop-with-savepoint failed.")
+
+    def _notify(self, command: Callable[[], None], description: str) -> None:
+        self._notification_mails.execute(command, description)
+
+    def _failure(self, meta_data: CheckpointMetaData) -> CheckpointFailed:
+        return CheckpointFailed(
+            f"Could not perform checkpoint {meta_data.checkpoint_id} for operator {self._task.name}."
+        )
 
 
 def _when_all(conditions: Sequence[Completion[None]], callback: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.failure_location import OperatorCall, note_record
-from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
+from flowsim.network.checkpointing.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.gates.input_channel import InputChannel, Received
 from flowsim.network.gates.input_gate import EndOfDataStatus, InputGate
 from flowsim.operators.stream_operator import DataInputStatus, OperatorInput, Value

@@ -9,13 +9,20 @@ from typing import Any
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
-from flowsim.state.redistribution.operator_state import NO_STATE, OperatorSubtaskState, TaskStateSnapshot
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.state.redistribution.operator_state import TaskStateSnapshot
+from flowsim.state.snapshots.snapshot_contexts import StateSnapshotContext
+from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredStream, TimerStream
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier, Event
+from flowsim.tasks.checkpointing.async_checkpoint_runnable import AsyncOperation, AsyncOperations
 from flowsim.tasks.checkpointing.channel_state_writer import ChannelStateWriter, ChannelStateWriteResult
-from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints
-from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import AsyncOperation, SubtaskCheckpointCoordinator
+from flowsim.tasks.checkpointing.stream_operator_state_handler import StreamOperatorStateHandler
+from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import SubtaskCheckpointCoordinator
+from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
+from flowsim.tasks.task_state import TaskState
+from flowsim.testing.harness import OneInputOperatorHarness
 
 TIMEOUT_MS = 1_000_000_000
 CHECKPOINT = SnapshotType.CHECKPOINT
@@ -28,35 +35,23 @@ OPTIONS = {
 OPTIONS |= {f"forced_{kind}": OPTIONS[kind].with_unaligned_unsupported() for kind in ("unaligned", "timeoutable")}
 
 
-class Snapshot:
-    size_bytes = 0
+class Operator(StreamOperator):
+    """Records its calls; a snapshot that fails to be written is a keyed state."""
 
-    def __init__(self, *, fails: bool = False) -> None:
-        self.fails = fails
-
-    def finalize(self) -> OperatorSubtaskState:
-        if self.fails:
-            raise OSError("scripted")
-        return NO_STATE
-
-    def cancel(self) -> None:
-        """Nothing was copied."""
-
-
-class Operator:
     def __init__(self, name: str, play: CoordinatorPlay) -> None:
-        self.is_closed = False
-        self.operator_id = name
+        self.name = name
         self.play = play
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
-        self.play.log.append(f"prepare {self.operator_id} {checkpoint_id}")
+        self.play.log.append(f"prepare {self.name} {checkpoint_id}")
 
-    def snapshot_state(self, checkpoint_id: int, timestamp_ms: int, options: CheckpointOptions) -> Snapshot:
-        self.play.log.append(f"snapshot {self.operator_id} {checkpoint_id}")
-        if checkpoint_id == self.play.fails_snapshot and self.operator_id == "op1":
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        self.play.log.append(f"snapshot {self.name} {context.checkpoint_id}")
+        if context.checkpoint_id == self.play.fails_snapshot and self.name == "op1":
             raise CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED, "scripted")
-        return Snapshot(fails=checkpoint_id in self.play.failing_writes and self.operator_id == "op1")
+
+    def snapshot_keyed_state(self) -> tuple[KeyedStateStream | None, TimerStream | None]:
+        return KeyedStateStream({}) if self.play.failing_writes and self.name == "op1" else None, None
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self._notified("complete", checkpoint_id)
@@ -64,16 +59,23 @@ class Operator:
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         self._notified("aborted", checkpoint_id)
 
-    def notify_checkpoint_subsumed(self, checkpoint_id: int) -> None:
-        """The operators of the oracle do not record it."""
-
     def _notified(self, event: str, checkpoint_id: int) -> None:
-        self.play.log.append(f"{event} {self.operator_id} {checkpoint_id}")
-        if checkpoint_id == self.play.fails_notification and self.operator_id != "op1":
-            raise IllegalState(self.operator_id)
+        self.play.log.append(f"{event} {self.name} {checkpoint_id}")
+        if checkpoint_id == self.play.fails_notification and self.name != "op1":
+            raise IllegalState(self.name)
 
 
-class Surroundings:
+class ScriptedOperations(AsyncOperations):
+    """Operations that run at a command."""
+
+    def __init__(self, operations: deque[AsyncOperation]) -> None:
+        self.operations = operations
+
+    def execute(self, operation: AsyncOperation) -> None:
+        self.operations.append(operation)
+
+
+class Surroundings(ChannelStateWriter):
     """Everything around the coordinator; it records the calls under the names of the golden file."""
 
     now_ns = 1_000_000_000
@@ -85,7 +87,11 @@ class Surroundings:
 
     # The outputs.
 
-    def broadcast_event(self, event: Event, *, is_priority: bool) -> None:
+    @property
+    def partition(self) -> Surroundings:
+        return self
+
+    def broadcast_event(self, event: Event, is_priority: bool) -> None:
         match event:
             case CheckpointBarrier(checkpoint_id, _, options):
                 priority = " priority" if is_priority else ""
@@ -96,7 +102,7 @@ class Surroundings:
     def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
         self.log.append(f"outputs_to_unaligned {checkpoint_id}")
 
-    def abort_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
+    def abort_checkpoint(self, checkpoint_id: int) -> None:
         self.log.append(f"abort_outputs {checkpoint_id}")
 
     def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
@@ -132,7 +138,26 @@ class Surroundings:
         self.log.append(f"prepare_inputs {checkpoint_id}")
         return self.play.inputs.setdefault(checkpoint_id, Completion())
 
+    # The storage of streams.
+
+    def write(self, checkpoint_id: int, operator_id: str, subtask: int, stream: StoredStream) -> str:
+        if checkpoint_id in self.play.failing_writes:
+            raise OSError("scripted")
+        return ""
+
+    def keeps(self, checkpoint_id: int) -> bool:
+        return True
+
+    def read(self, stream_id: str) -> StoredStream:
+        raise NotImplementedError
+
     # The coordinator of the job.
+
+    def notify_end_of_data(self) -> None:
+        """The coordinator does not report it."""
+
+    def update_task_execution_state(self, state: TaskState) -> None:
+        """The coordinator does not report it."""
 
     def report_task_state_snapshots(
         self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
@@ -152,14 +177,11 @@ class Surroundings:
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         self.log.append(f"local_aborted {checkpoint_id}")
 
-    # The task, its pool and its timers.
+    # The task and its timers.
 
     @property
     def is_running(self) -> bool:
         return self.play.is_running
-
-    def execute(self, operation: AsyncOperation) -> None:
-        self.play.operations.append(operation)
 
     def register_task(self, callback: Callable[[], None], delay_ms: int) -> Surroundings:
         self.log.append("timer")
@@ -184,10 +206,22 @@ class CoordinatorPlay:
         self.failing_channels: dict[int, tuple[str, Exception]] = {}
         self.timer: Callable[[], None] | None = None
         around = self.around = Surroundings(self)
-        chain = OperatorChainCheckpoints([Operator(f"op{i}", self) for i in range(3)], around, around)
+        self.chain = OperatorChain([self._wrapper(number) for number in range(3)], None)
+        self.chain.writers = (around,)  # type: ignore[assignment]  # what a chain needs of an output
+        pool = ScriptedOperations(self.operations)
         self.coordinator = SubtaskCheckpointCoordinator(
-            chain, around, around, around, around, around, around, around, max_aborted
+            self.chain, around.prepare_snapshot, around, pool, around, around, max_aborted
         )
+
+    def _wrapper(self, number: int) -> OperatorWrapper:
+        """An open operator, in the parts of a harness."""
+        name = f"op{number}"
+        each = OneInputOperatorHarness(Operator(name, self))
+        each.context.operator_id = name
+        wrapper = OperatorWrapper(each.operator, name, number, each.collected, each.mailbox, each.processing_time, 0)  # type: ignore[arg-type]  # the harness's own parts
+        wrapper.is_open = True
+        wrapper.state_handler = StreamOperatorStateHandler(each.operator, name, self.around)
+        return wrapper
 
     def play(self, command: Sequence[Any]) -> None:
         coordinator = self.coordinator

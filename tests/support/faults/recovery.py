@@ -19,7 +19,6 @@ from flowsim.network.checkpointing.checkpointable import (
     DelayableTimer,
     InputsCheckpointInitializer,
 )
-from flowsim.network.checkpointing.input_gates import CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.state.key_group_range import KeyGroupRange
@@ -145,24 +144,33 @@ def _exchanged(state: OperatorSubtaskState) -> OperatorSubtaskState:
     )
 
 
-class OpenGate(CheckpointableGate):
+class OpenGate:
     """A gate whose channels are not blocked by barriers."""
 
-    __slots__ = ("_open",)
+    __slots__ = ("_gate", "_open")
 
     def __init__(self, gate: SingleInputGate) -> None:
-        super().__init__(gate)
+        self._gate = gate
         self._open: set[InputChannelInfo] = set()
 
     def block_consumption(self, channel: InputChannelInfo) -> None:
-        super().resume_consumption(channel)
+        self._gate.resume_consumption(channel)
         self._open.add(channel)
 
     def resume_consumption(self, channel: InputChannelInfo) -> None:
         if channel in self._open:
             self._open.remove(channel)
         else:
-            super().resume_consumption(channel)
+            self._gate.resume_consumption(channel)
+
+    def checkpoint_started(self, barrier: CheckpointBarrier) -> None:
+        self._gate.checkpoint_started(barrier)
+
+    def checkpoint_stopped(self, checkpoint_id: int) -> None:
+        self._gate.checkpoint_stopped(checkpoint_id)
+
+    def convert_to_priority_event(self, channel: int, sequence_number: int) -> None:
+        self._gate.convert_to_priority_event(channel, sequence_number)
 
 
 def create_open_handler(
@@ -256,12 +264,6 @@ class _Gateway:
     def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
         self._gateway.decline_checkpoint(checkpoint_id, cause)
 
-    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        self._gateway.notify_checkpoint_complete(checkpoint_id)
-
-    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        self._gateway.notify_checkpoint_aborted(checkpoint_id)
-
     def notify_end_of_data(self) -> None:
         self._gateway.notify_end_of_data()
 
@@ -280,7 +282,7 @@ class HastyGateway(_Gateway):
     ) -> None:
         super().report_task_state_snapshots(meta_data, metrics, snapshot)
         if self._task.checkpoints is not None:
-            self._task.checkpoints.stream_task.notify_checkpoint_complete(meta_data.checkpoint_id)
+            self._task.checkpoints.notify_checkpoint_complete(meta_data.checkpoint_id)
 
 
 class RepeatingGateway(_Gateway):

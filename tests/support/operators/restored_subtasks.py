@@ -11,10 +11,8 @@ from flowsim.state.key_group_range_assignment import assign_to_key_group, comput
 from flowsim.state.redistribution.operator_state import OperatorState, OperatorSubtaskState
 from flowsim.state.redistribution.state_assignment_operation import assign_state
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, OperatorStateStream, StoredStream, TimerStream
-from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
 from flowsim.tasks.checkpointing.job_master_gateway import TaskRestore
-from flowsim.tasks.checkpointing.operator_checkpoints import OperatorCheckpoints
-from flowsim.tasks.operator_chain import OperatorWrapper
+from flowsim.tasks.checkpointing.stream_operator_state_handler import StreamOperatorStateHandler
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import NS_PER_MS
 from flowsim.values.encoding import decode_value, encode_value
@@ -73,25 +71,19 @@ class Subtasks:
         ]
         for each in self.harnesses:
             each.clock.now_ns = now_ms * NS_PER_MS
-        self.checkpoints: list[OperatorCheckpoints] = []
+        self.handlers: list[StreamOperatorStateHandler] = []
 
     def open(self, streams: StreamStore, restored: Sequence[OperatorSubtaskState] | None = None) -> None:
         for subtask, each in enumerate(self.harnesses):
-            wrapper = OperatorWrapper(
-                each.operator, "operator", 0, each.collected, each.mailbox, each.processing_time, 0
-            )  # type: ignore[arg-type]  # the harness's own parts
-            checkpoints = OperatorCheckpoints(wrapper, streams, 0)
             restore = None if restored is None else TaskRestore(1, {each.context.operator_id: restored[subtask]})
-            checkpoints.initialize_state(restore)
+            handler = StreamOperatorStateHandler(each.operator, "operator", streams, restore)
+            handler.initialize_state()
             each.operator.open()
-            self.checkpoints.append(checkpoints)
+            self.handlers.append(handler)
 
     def restored(self, parallelism: int, streams: StreamStore) -> Subtasks:
         """Stores the state of all subtasks and returns new ones that continue from it."""
-        options = CheckpointOptions(SnapshotType.CHECKPOINT, AlignmentType.ALIGNED)
-        states = {
-            subtask: each.snapshot_state(1, 0, options).finalize() for subtask, each in enumerate(self.checkpoints)
-        }
+        states = {subtask: each.snapshot_state(1, 0).finalize() for subtask, each in enumerate(self.handlers)}
         state = OperatorState("", self.parallelism, self.kind.max_parallelism, states)
         restored = Subtasks(self.kind, parallelism, self.now_ms)
         restored.open(streams, assign_state(state, parallelism))

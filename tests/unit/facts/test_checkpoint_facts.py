@@ -38,7 +38,7 @@ from flowsim.state.snapshots.stored_streams import (
 )
 from flowsim.streamrecord.checkpoint_exception import CheckpointFailureReason
 from flowsim.task_clock import TaskClock
-from flowsim.tasks.checkpointing.state_facts import record_state
+from flowsim.tasks.checkpointing.checkpoint_observer import record_state
 from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 

@@ -7,17 +7,35 @@ import pytest
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
-from flowsim.state.redistribution.operator_state import FINISHED_ON_RESTORE, NO_STATE, TaskStateSnapshot
+from flowsim.state.redistribution.operator_state import (
+    FINISHED_ON_RESTORE,
+    NO_STATE,
+    OperatorSubtaskState,
+    TaskStateSnapshot,
+)
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
-from flowsim.tasks.checkpointing.aborted_checkpoints import AbortedCheckpoints
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import AsyncCheckpointRunnable, reason_of
-from flowsim.tasks.checkpointing.channel_state_writer import NO_CHANNEL_STATE, ChannelStateWriteResult
-from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints
+from flowsim.tasks.checkpointing.channel_state_writer import ChannelStateWriter, ChannelStateWriteResult
+from flowsim.tasks.checkpointing.stream_operator_state_handler import OperatorSnapshotFutures
+from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import AbortedCheckpoints
 from flowsim.units import NS_PER_MS
 from tests.support.barriers import ALIGNED
-from tests.support.checkpointing.subtask_checkpoints import CoordinatorPlay, Operator, Snapshot
+from tests.support.checkpointing.subtask_checkpoints import CoordinatorPlay
 
 META_DATA = CheckpointMetaData(7, 1000, 1000)
+
+
+class Snapshot(OperatorSnapshotFutures):
+    def __init__(self, *, fails: bool) -> None:
+        self.fails = fails
+
+    def finalize(self) -> OperatorSubtaskState:
+        if self.fails:
+            raise OSError("scripted")
+        return NO_STATE
+
+    def cancel(self) -> None:
+        """Nothing was copied."""
 
 
 class Fixture:
@@ -41,7 +59,6 @@ class Fixture:
             self.metrics,
             {"op": Snapshot(fails=fails)},
             channel_state or ChannelStateWriteResult.empty(),
-            self.around,
             self.around,
             self.around,
             lambda runnable: self.play.log.append("finished"),
@@ -127,12 +144,11 @@ def test_checkpoint_after_the_end_is_discarded() -> None:
 
 def test_closed_operators_are_skipped_except_by_aborts() -> None:
     play = CoordinatorPlay(1)
-    operators = [Operator(f"op{number}", play) for number in range(3)]
-    operators[1].is_closed = True
-    chain = OperatorChainCheckpoints(operators, play.around, play.around)
-    snapshots: dict[str, object] = {}
+    chain = play.chain
+    chain.wrappers[1].is_open = False
+    snapshots: dict[str, OperatorSnapshotFutures] = {}
     chain.prepare_snapshot_pre_barrier(7)
-    chain.snapshot_state(META_DATA, ALIGNED, snapshots)  # type: ignore[arg-type]
+    chain.snapshot_state(META_DATA, snapshots)
     chain.notify_checkpoint_complete(7)
     chain.notify_checkpoint_aborted(7)
     assert list(snapshots) == ["op2", "op0"]
@@ -151,11 +167,12 @@ def test_first_error_of_a_notification_is_raised_after_all_operators() -> None:
 
 
 def test_writer_of_a_job_without_unaligned_checkpoints_stores_nothing() -> None:
-    NO_CHANNEL_STATE.start(1, ALIGNED)
-    NO_CHANNEL_STATE.finish_input(1)
-    NO_CHANNEL_STATE.finish_output(1)
-    NO_CHANNEL_STATE.abort(1, IllegalState("aborted"), cleanup=True)
-    result = NO_CHANNEL_STATE.get_and_remove_write_result(1)
+    writer = ChannelStateWriter()
+    writer.start(1, ALIGNED)
+    writer.finish_input(1)
+    writer.finish_output(1)
+    writer.abort(1, IllegalState("aborted"), cleanup=True)
+    result = writer.get_and_remove_write_result(1)
     assert result.input_channels.is_done
     assert result.result_subpartitions.is_done
 

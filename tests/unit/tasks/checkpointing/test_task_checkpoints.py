@@ -2,70 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Set
+from types import SimpleNamespace
 
 import pytest
 
-from flowsim.mailbox.mail import MAX_PRIORITY, MIN_PRIORITY
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.mailbox.mail import MIN_PRIORITY
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
-from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
+from flowsim.network.outbox import Outbox
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
-from flowsim.tasks.checkpointing.stream_task_checkpoints import (
-    CheckpointFailed,
-    StopWithSavepointFailed,
-    StreamTaskCheckpoints,
+from flowsim.task_clock import TaskClock
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing, TaskRestore
+from flowsim.tasks.checkpointing.task_checkpoints import CheckpointFailed, StopWithSavepointFailed, TaskCheckpoints
+from flowsim.tasks.inputs.network_input import (
+    CanEmitBatchOfRecordsChecker,
+    StreamTaskNetworkInput,
+    StreamTaskNetworkOutput,
 )
+from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
+from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 from tests.support.barriers import ALIGNED, UNALIGNED
-from tests.support.checkpointing.recording_task import Events, HandlerClock, RecordingInput, RecordingTimers, Refusal
-from tests.support.checkpointing.subtask_checkpoints import CoordinatorPlay
+from tests.support.checkpointing.subtask_checkpoints import CoordinatorPlay, Surroundings
+from tests.support.operators.receiving import gate_of, remote, sent_back
 
 SNAPSHOT = ["snapshot op2", "snapshot op1", "snapshot op0"]
 STOP = CheckpointOptions(SnapshotType.SUSPEND, AlignmentType.ALIGNED)
 
 
+class Later:
+    """The time of the job: what it schedules runs at a command."""
+
+    now_ns = 0
+
+    def __init__(self, play: CoordinatorPlay) -> None:
+        self.play = play
+
+    def call_at_ns(self, when_ns: int, callback: Callable[[], None], origin: Hashable) -> Surroundings:
+        self.play.operations.append(SimpleNamespace(run=callback))  # type: ignore[arg-type]
+        return self.play.around
+
+
 class Task:
-    """The checkpoints of a task with real mails, over the coordinator of the golden file."""
+    """A task with real mails, over the chain and the surroundings of the golden file."""
+
+    name = "map (1/1)"
+    trace = None
+    is_inside = True
+    operators_inside_element: Set[int] = frozenset()
 
     def __init__(self, *, restored: int = -1, after_finish: bool = True, channels: int = 0) -> None:
         self.play = CoordinatorPlay(1)
         self.log = self.play.log
         self.mailbox = TaskMailbox(is_mailbox_thread=lambda: True)
         around = self.play.around
-        self.checkpoints = StreamTaskCheckpoints(
-            "map (1/1)",
-            self.play.coordinator,
-            around,
-            self,
-            around,
-            around,
-            self.executor(MIN_PRIORITY),
-            self.executor(MAX_PRIORITY),
-            around,
-            restored_checkpoint_id=restored,
-            checkpoints_after_tasks_finish=after_finish,
-        )
-        self.channels = [InputChannelInfo(0, channel) for channel in range(channels)]
-        self.inputs: Events = []
+        self.clock, self.outbox, self.chain, self.writers = TaskClock(around.now_ns), Outbox(), self.play.chain, ()
+        self.scheduler = self.timers = Later(self.play)
+        self.input = None
+        self.gates = [gate_of(channels)] if channels else []
         if channels:
-            clock = HandlerClock(1000)
-            self.checkpoints.handler = SingleCheckpointBarrierHandler.aligned(
-                self.checkpoints,
-                clock,
-                channels,
-                RecordingTimers(clock, self.inputs),
-                [RecordingInput(0, self.inputs, Refusal())],
-                checkpoints_after_tasks_finish=True,
-            )
+            output = StreamTaskNetworkOutput(self, "head", 0, None)  # type: ignore[arg-type]  # no record arrives
+            valve = StatusWatermarkValve(channels, output)
+            emits = CanEmitBatchOfRecordsChecker(self.clock, emits_batches=True)
+            self.input = StreamTaskNetworkInput(self.gates[0], output, valve, RecordDeserializer(), emits, None)
+        settings = CheckpointSettings(interval_ms=10, after_tasks_finish=after_finish)
+        restore = None if restored < 0 else TaskRestore(restored)
+        self.checkpoints = TaskCheckpoints(
+            self,  # type: ignore[arg-type]  # the parts of a task that checkpoints use
+            TaskCheckpointing(settings, around, around, restore),
+            [self.gates] if channels else [],
+        )
 
-    def executor(self, priority: int) -> MailboxExecutor:
+    @property
+    def is_running(self) -> bool:
+        return self.play.is_running
+
+    def mailbox_executor(self, priority: int) -> MailboxExecutor:
         return MailboxExecutor(self.mailbox, priority, lambda _priority, _block: False)
 
-    def unfinished_channels(self) -> Sequence[InputChannelInfo]:
-        return self.channels
+    def wake(self) -> None:
+        """The test looks itself."""
 
     def trigger(self, checkpoint_id: int, options: CheckpointOptions = ALIGNED) -> None:
         self.checkpoints.trigger_checkpoint(CheckpointMetaData(checkpoint_id, 990, 990), options)
@@ -105,7 +124,7 @@ def test_task_with_open_channels_treats_them_as_aligned() -> None:
     task.trigger(1)
     task.run_mails()
     assert task.taken()[3:] == ["barrier 1 ALIGNED", *SNAPSHOT]
-    assert task.inputs == []
+    assert [sent_back(remote(task.gates[0], index)) for index in range(2)] == [[], []]
 
 
 def test_task_that_is_not_running_declines_and_cancels() -> None:
@@ -144,8 +163,8 @@ def test_notifications_run_inside_a_yield_and_each_completion_is_reported_once()
     task.checkpoints.notify_checkpoint_aborted(9, 6)
     task.checkpoints.notify_checkpoint_subsumed(2)
     assert len(task.run_mails(priority=5)) == 7
-    assert [entry for entry in task.log if entry.startswith("local")] == [
-        *["local_complete 5", "local_complete 6", "local_aborted 8", "local_aborted 9"]
+    assert [entry for entry in task.log if "op0" in entry] == [
+        *["complete op0 5", "complete op0 6", "aborted op0 8", "aborted op0 9"]
     ]
     assert task.run_mails() == ["checkpoint 7"]
 
@@ -154,8 +173,7 @@ def test_task_waits_for_the_first_checkpoint_after_its_end_of_data() -> None:
     task = Task()
     task.trigger(1)
     task.run_mails()
-    task.checkpoints.on_operators_finished()
-    task.checkpoints.on_end_of_data()
+    task.checkpoints.on_end_of_data(is_drained=True)
     assert task.checkpoints.waits_for_final_checkpoint
     task.trigger(2)
     task.trigger(3)
@@ -175,13 +193,13 @@ def test_acknowledgement_says_whether_the_operators_had_finished() -> None:
         task.trigger(checkpoint)
         task.run_mails()
         task.play.play(["run_async"])
-        task.checkpoints.on_operators_finished()
+        task.checkpoints.on_end_of_data(is_drained=True)
     assert [snapshot.is_task_finished for snapshot in task.play.around.acknowledged] == [False, True]
 
 
 def test_task_without_checkpoints_after_the_end_does_not_wait() -> None:
     task = Task(after_finish=False)
-    task.checkpoints.on_end_of_data()
+    task.checkpoints.on_end_of_data(is_drained=True)
     task.trigger(1)
     task.run_mails()
     assert not task.checkpoints.waits_for_final_checkpoint

@@ -5,34 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowsim.mailbox.mail import MailOptions
+from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.network.buffers.buffer import EventBuffer
-from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
-from flowsim.network.gates.input_channel import InputChannel
+from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
+from flowsim.network.checkpointing.checkpointed_input_gate import CheckpointedInputGate
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, EndOfPartitionEvent, Event, StopMode
 from tests.support.barriers import ALIGNED, UNALIGNED
 from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
 
 
-class Handler:
+class Handler(CheckpointBarrierHandler):
     """The events that it was given."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def process_event(self, channel: InputChannel, event: Event) -> None:
+    def process_event(self, channel: InputChannelInfo, event: Event) -> None:
         self.events.append(event)
 
     def add_processed_bytes(self, size_bytes: int) -> None:
         """Only barrier handlers count."""
 
 
-class Mailbox:
+class Mailbox(MailboxExecutor):
     """Urgent mails that have not run."""
 
     def __init__(self) -> None:
         self.mails: list[Callable[[], None]] = []
 
-    def execute(self, command: Callable[[], None], description: str, options: MailOptions) -> None:
+    def execute(
+        self, command: Callable[[], None], description: str, options: MailOptions = MailOptions.DEFAULT
+    ) -> None:
         self.mails.append(command)
 
 
@@ -52,7 +56,8 @@ def test_end_of_data_is_acknowledged_on_its_channel() -> None:
 def test_events_are_handled_before_the_task_gets_them() -> None:
     """Rule 7.12."""
     gate, handler = gate_of(1), Handler()
-    read = CheckpointedInputGate(gate, handler)
+    read = CheckpointedInputGate(gate)
+    read.handle_events_by(handler, [gate])
     for number, buffer in enumerate((data(), barrier(ALIGNED), EventBuffer(EndOfPartitionEvent()))):
         remote(gate).on_buffer(buffer, number, 0)
     while read.poll() is not None:
@@ -75,7 +80,8 @@ def test_gate_is_finished_when_finished_gate_was_polled_empty() -> None:
 def test_one_urgent_mail_reads_all_priority_events() -> None:
     """Rule 7.14: the data stays where it is."""
     gate, handler, mailbox = gate_of(2), Handler(), Mailbox()
-    read, mails = CheckpointedInputGate(gate, handler), mailbox.mails
+    read, mails = CheckpointedInputGate(gate), mailbox.mails
+    read.handle_events_by(handler, [gate])
     read.poll_priority_events_by(mailbox)
     for index in (0, 1):
         remote(gate, index).on_buffer(data(), 0, 0)

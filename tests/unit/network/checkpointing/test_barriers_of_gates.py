@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from flowsim.network.buffers.buffer import EventBuffer
-from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
+from flowsim.network.checkpointing.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
-from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
@@ -32,15 +31,12 @@ class Inputs:
             clock,
             4,
             RecordingTimers(clock, self.events),
-            [CheckpointableGate(gate) for gate in self.gates],
+            self.gates,
             checkpoints_after_tasks_finish=True,
         )
-        first = BarrierEventHandler(self.handler, self.gates[:2])
-        second = BarrierEventHandler(self.handler, self.gates[2:], first_gate=2)
-        self.inputs = [
-            CheckpointedInputGate(UnionInputGate(self.gates[:2]), first),
-            CheckpointedInputGate(self.gates[2], second),
-        ]
+        self.inputs = [CheckpointedInputGate(UnionInputGate(self.gates[:2])), CheckpointedInputGate(self.gates[2])]
+        self.inputs[0].handle_events_by(self.handler, self.gates[:2])
+        self.inputs[1].handle_events_by(self.handler, self.gates[2:], first_gate=2)
 
     def read_all(self) -> None:
         for gate in self.inputs:
@@ -93,14 +89,13 @@ def test_gate_stores_queued_data_and_data_until_the_barrier() -> None:
     """Rule 12.83."""
     gate, stored = gate_of(2), Stored()
     gate.set_channel_state_writer(stored, 3)
-    checkpointable = CheckpointableGate(gate)
     remote(gate, 0).on_buffer(data(b"queued"), 0, 0)
-    checkpointable.checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
+    gate.checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
     remote(gate, 0).on_buffer(data(b"before"), 1, 0)
     remote(gate, 0).on_buffer(barrier(UNALIGNED), 2, 0)
     remote(gate, 0).on_buffer(data(b"after"), 3, 0)
     remote(gate, 1).on_buffer(data(b"other"), 0, 0)
-    checkpointable.checkpoint_stopped(1)
+    gate.checkpoint_stopped(1)
     remote(gate, 1).on_buffer(data(b"stopped"), 1, 0)
     first, second = InputChannelInfo(3, 0), InputChannelInfo(3, 1)
     assert stored.data == [(1, first, (b"queued",)), (1, first, (b"before",)), (1, second, (b"other",))]
@@ -113,7 +108,7 @@ def test_barrier_that_has_arrived_limits_what_is_stored_of_the_queue() -> None:
     remote(gate).on_buffer(data(b"before"), 0, 0)
     remote(gate).on_buffer(barrier(TIMEOUTABLE), 1, 0)
     remote(gate).on_buffer(data(b"after"), 2, 0)
-    CheckpointableGate(gate).checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
+    gate.checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
     remote(gate).on_buffer(data(b"later"), 3, 0)
     assert stored.data == [(1, InputChannelInfo(0, 0), (b"before",))]
 
@@ -124,18 +119,17 @@ def test_older_checkpoint_than_the_barrier_that_arrived_is_subsumed() -> None:
     gate.set_channel_state_writer(Stored(), 0)
     remote(gate).on_buffer(EventBuffer(CheckpointBarrier(2, 1, UNALIGNED), has_priority=True), 0, 0)
     with pytest.raises(CheckpointException, match="likely been overwritten by a newer checkpoint 2"):
-        CheckpointableGate(gate).checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
+        gate.checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
 
 
 def test_gate_prioritizes_announced_barrier() -> None:
     gate = gate_of(1)
-    checkpointable = CheckpointableGate(gate)
-    checkpointable.block_consumption(InputChannelInfo(0, 0))
+    gate.block_consumption(InputChannelInfo(0, 0))
     remote(gate).on_buffer(data(), 0, 0)
     remote(gate).on_buffer(barrier(TIMEOUTABLE), 1, 0)
     announcement = gate.poll()
     assert announcement is not None
-    checkpointable.convert_to_priority_event(0, 1)
+    gate.convert_to_priority_event(0, 1)
     overtaking = gate.poll()
     assert overtaking is not None
     assert overtaking.received.event == CheckpointBarrier(1, 1, TIMEOUTABLE)

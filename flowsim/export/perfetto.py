@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from io import BufferedIOBase
 from typing import Final
 
-from flowsim.export.channel_counters import ChannelCounters, Counter
 from flowsim.export.facts import each_fact
 from flowsim.export.perfetto_writer import PerfettoWriter, Track
 from flowsim.export.slices import opened_slice
@@ -24,6 +23,7 @@ from flowsim.facts.schema import (
     TASK_WATERMARK,
     WINDOW_FIRE,
 )
+from flowsim.history.channel_counters import ChannelCounters, Counter
 from flowsim.history.task_watermark import TaskWatermark
 from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording

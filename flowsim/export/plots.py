@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.errors import BadInput, MissingExtra
-from flowsim.export.channel_counters import ChannelCounters, Counter
 from flowsim.export.facts import each_fact
 from flowsim.facts.kinds import ElementKind, WindowResult
 from flowsim.facts.schema import BUFFERS, CREDITS, LATE_DROP, RECEIVED, TASK_WATERMARK, WINDOW_FIRE
+from flowsim.history.channel_counters import ChannelCounters, Counter
 from flowsim.history.task_watermark import TaskWatermark
 from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
@@ -32,9 +32,9 @@ LATE: Final = "#b3261e"
 WATERMARK: Final = "#2563eb"
 WINDOW: Final = "#4b5563"
 _LINES: Final = {
-    Counter.QUEUE: ("#e69f00", "-"),
-    Counter.RECEIVED: ("#56b4e9", "-"),
-    Counter.CREDITS: ("#00795c", "--"),
+    Counter.QUEUE: ("queue", "#e69f00", "-"),
+    Counter.RECEIVED: ("received buffers", "#56b4e9", "-"),
+    Counter.CREDITS: ("credits", "#00795c", "--"),
 }
 _PANELS: Final = 12
 """The most panels of a figure."""
@@ -266,11 +266,11 @@ def _behind_watermark(marks: list[Mark]) -> npt.NDArray[np.generic]:
 
 
 def _draw_queues(queues: _Queues, axes: Axes, unit_ns: int) -> None:
-    for counter, (color, style) in _LINES.items():
+    for counter, (label, color, style) in _LINES.items():
         points = queues.values.get(counter)
         if points:
             times, values = [time_ns / unit_ns for time_ns, _ in points], [value for _, value in points]
-            axes.step(times, values, where="post", color=color, linestyle=style, label=counter.value)
+            axes.step(times, values, where="post", color=color, linestyle=style, label=label)
     axes.set_ylim(bottom=0)
     axes.locator_params(axis="y", integer=True)
     axes.set_ylabel("buffers, credits")

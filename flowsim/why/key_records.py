@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.channel_flow import counted, flow_of
 from flowsim.laws.job_graph import Channel
 from flowsim.why.run_facts import Row, Rows, RunFacts
-from flowsim.why.waits.channel_flow import counted, flow_of
 
 
 @dataclass(frozen=True, slots=True)

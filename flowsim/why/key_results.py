@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from flowsim.history.channel_flow import flow_of
 from flowsim.history.timers import Fate, TimerLife, lives_of
 from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text
@@ -17,7 +18,6 @@ from flowsim.why.no_results import results_missing
 from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import RunFacts, place_of
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
-from flowsim.why.waits.channel_flow import flow_of
 from flowsim.why.waits.waits_for_input import arrival_cause
 
 _REDUCES: Final = ("reduce", "sum", "min", "max", "min_by", "max_by")

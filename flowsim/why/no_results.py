@@ -6,7 +6,9 @@ import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, TimerAction
 from flowsim.history.async_elements import is_async
+from flowsim.history.channel_flow import counted, flow_of
 from flowsim.history.lateness import received_records
+from flowsim.history.task_states import STUCK, Doing, TaskState, is_at_end_of_input, state_of
 from flowsim.history.timers import TimerLife, later_end, open_timers
 from flowsim.history.windows import Pane, fires_of, panes_of, pending
 from flowsim.laws.java_key import owner_subtask
@@ -25,9 +27,8 @@ from flowsim.why.restarts import attempt_text, early_end_causes, is_restarted
 from flowsim.why.restored_state import besides_text, restored_timers_causes, snapshot_of_another_run
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waiting import chain
-from flowsim.why.waits.channel_flow import counted, flow_of
 from flowsim.why.waits.source import source_causes
-from flowsim.why.waits.task_state import STUCK, Doing, TaskState, is_at_end_of_input, state_of
+from flowsim.why.waits.state_texts import state_text
 from flowsim.why.waits.waits_for_input import arrival_cause
 from flowsim.why.waits.waits_in_element import entry_text, queue_of
 
@@ -292,7 +293,7 @@ def _on_the_way(facts: RunFacts, one: OperatorAt, channels: list[Channel]) -> li
         if state is not None and state.doing is Doing.NOT_STARTED:
             return chain(facts, state)
         if state is not None and state.doing in STUCK:
-            return [Cause(f"{state.sentence(facts)}.", ("3.28",), _begin(state)), *chain(facts, state)]
+            return [Cause(f"{state_text(facts, state)}.", ("3.28",), _begin(state)), *chain(facts, state)]
     lost = [cause for task in tasks for cause in lost_causes(facts, task)]
     if lost:
         return lost
@@ -356,5 +357,5 @@ def _sources(facts: RunFacts, one: OperatorAt) -> list[Cause]:
         if state is None or state.doing is Doing.IDLE:
             causes += source_causes(facts, task)
         elif state.doing is not Doing.ENDED:
-            causes += [Cause(f"{state.sentence(facts)}.", ("3.28",), _begin(state)), *chain(facts, state)]
+            causes += [Cause(f"{state_text(facts, state)}.", ("3.28",), _begin(state)), *chain(facts, state)]
     return causes

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ActionKind, ActionPhase, LifeEvent
+from flowsim.history.task_states import WAITS, Doing, TaskState, state_of, waits_of
 from flowsim.history.watermark_strategies import strategy_of
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import count_text, duration_text
@@ -15,7 +16,7 @@ from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.final_checkpoint import final_causes
 from flowsim.why.waits.mailbox import held_up_causes
-from flowsim.why.waits.task_state import WAITS, Doing, TaskState, shares, state_of, waits_of, work_lines
+from flowsim.why.waits.state_texts import doing_text, shares, state_text, work_lines
 from flowsim.why.waits.waits_for_input import input_causes
 from flowsim.why.waits.waits_for_output import output_causes
 from flowsim.why.waits.waits_in_element import element_causes
@@ -91,9 +92,9 @@ def _statement(facts: RunFacts, state: TaskState) -> Cause:
         if state.until_ns is not None:
             span = duration_text(state.until_ns - begin_ns)
             until = f"from {facts.moment(begin_ns)} to {facts.moment(state.until_ns)}, {span}"
-        return Cause(f"{state.sentence(facts)} {until}.", ("3.28",), place)
+        return Cause(f"{state_text(facts, state)} {until}.", ("3.28",), place)
     at = "" if facts.until_ns is None else f" at {facts.moment(facts.until_ns)}"
-    return Cause(f"{facts.task(state.task)} does not wait{at}: it {state.text or state.doing.value}.", ("3.28",), place)
+    return Cause(f"{facts.task(state.task)} does not wait{at}: it {doing_text(state)}.", ("3.28",), place)
 
 
 def chain(facts: RunFacts, state: TaskState, seen: frozenset[int] = frozenset()) -> list[Cause]:

@@ -8,10 +8,10 @@ import pytest
 
 import flowsim
 from flowsim.facts.kinds import ActionPhase, ElementKind, LifeEvent, RestartAction
+from flowsim.history.task_states import waits_of
 from flowsim.why.answer import WhyAnswer
 from flowsim.why.questions import Asked, answer
 from flowsim.why.run_facts import RunFacts
-from flowsim.why.waits.task_state import waits_of
 from tests.unit.why.conftest import text_of
 
 ENDS = (LifeEvent.CANCELED, LifeEvent.FAILED, LifeEvent.FINISHED)

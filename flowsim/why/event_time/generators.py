@@ -6,6 +6,7 @@ from enum import Enum
 
 from flowsim.facts.kinds import ActionKind, ActionPhase
 from flowsim.history.rows import alike
+from flowsim.history.task_states import open_frames
 from flowsim.history.watermark_strategies import delay_of, is_highest_less_bound, seen_records, strategy_of
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
@@ -16,7 +17,6 @@ from flowsim.why.answer import Cause
 from flowsim.why.event_time.splits import merged, splits_of
 from flowsim.why.run_facts import Ints, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, RecordCount, Sentence
-from flowsim.why.waits.task_state import open_frames
 
 
 def sent_at(facts: RunFacts, channel: Channel, position: int) -> Row | None:

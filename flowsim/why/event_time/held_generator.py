@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.task_states import Doing, state_of
 from flowsim.history.watermark_strategies import delay_of, is_highest_less_bound, seen_records, strategy_of
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.quantities import count_text, duration_text
@@ -20,7 +21,6 @@ from flowsim.why.sentence import watermark_text
 from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.alignment import alignment_causes, paused_row
 from flowsim.why.waits.source import source_causes
-from flowsim.why.waits.task_state import Doing, state_of
 
 
 def source_watermark_causes(facts: RunFacts, channel: Channel) -> list[Cause]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.history.async_elements import is_async
+from flowsim.history.channel_flow import counted, flow_of
+from flowsim.history.task_states import Doing, state_of
 from flowsim.history.task_watermark import task_watermark, task_watermarks
 from flowsim.history.valve import ChannelState, channel_states
 from flowsim.history.watermark_strategies import generator_of, strategy_of
@@ -16,8 +18,6 @@ from flowsim.why.event_time.held_generator import generator_causes, source_water
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import watermark_text
 from flowsim.why.waiting import wait_and_causes
-from flowsim.why.waits.channel_flow import counted, flow_of
-from flowsim.why.waits.task_state import Doing, state_of
 from flowsim.why.waits.waits_for_input import arrival_cause
 from flowsim.why.waits.waits_in_element import queue_of
 

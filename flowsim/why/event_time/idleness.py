@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.task_states import Doing, waits_of
 from flowsim.history.watermark_strategies import seen_records, strategy_of
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import number_of
@@ -14,7 +15,6 @@ from flowsim.why.answer import Cause
 from flowsim.why.event_time.generators import IdledBy, idled_by
 from flowsim.why.event_time.splits import Split
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.waits.task_state import Doing, waits_of
 
 
 def idleness_cause(facts: RunFacts, task: int, operator: Operator, split: Split | None, place: Place | None) -> Cause:

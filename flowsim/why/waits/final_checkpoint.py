@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import CheckpointStep, ElementKind, LifeEvent, SnapshotKind
+from flowsim.history.task_states import TaskState
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
 from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.checkpoint_in_progress import in_progress_causes
-from flowsim.why.waits.task_state import TaskState
 
 _MOST_LISTED: Final = 8
 _STOPS: Final = (SnapshotKind.SUSPEND, SnapshotKind.TERMINATE)

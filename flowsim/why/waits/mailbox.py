@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from flowsim.facts.kinds import ActionPhase, MailAction, TimeDomain, TimerAction
+from flowsim.history.task_states import Doing, TaskState, open_frames, waiting_mails
 from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
-from flowsim.why.waits.task_state import Doing, TaskState, open_frames, waiting_mails
 
 
 def held_up_causes(facts: RunFacts, state: TaskState) -> list[Cause]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.history.task_states import is_at_end_of_input
 from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.restarts import attempt_text, early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.alignment import alignment_causes, paused_row
-from flowsim.why.waits.task_state import is_at_end_of_input
 
 
 def source_causes(facts: RunFacts, task: int) -> list[Cause]:

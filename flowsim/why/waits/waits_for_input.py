@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import BufferKind, BufferSide, ElementKind
+from flowsim.history.channel_flow import ChannelFlow, counted, flow_of, is_requested
+from flowsim.history.task_states import STUCK, Doing, TaskState, is_at_end_of_input, state_of
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
@@ -10,9 +12,9 @@ from flowsim.why.answer import Cause
 from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.blocked_channels import alignment_cause, blocked_sender, blocking_barrier
-from flowsim.why.waits.channel_flow import ChannelFlow, counted, flow_of, flow_text, is_requested
 from flowsim.why.waits.source import source_causes
-from flowsim.why.waits.task_state import STUCK, Doing, TaskState, is_at_end_of_input, state_of
+from flowsim.why.waits.state_texts import state_text
+from flowsim.why.waits.waits_for_output import flow_text
 from flowsim.why.waits.waits_in_element import open_call_causes
 
 _FIRST_ASKED = (*STUCK, Doing.BUSY, Doing.NOT_STARTED, Doing.RESTORING, Doing.IDLE)
@@ -115,7 +117,7 @@ def _why_unread(facts: RunFacts, flow: ChannelFlow) -> tuple[str, tuple[str, ...
     state = state_of(facts, channel.target_task)
     if flow.held > 0 or state.doing is Doing.ENDED:
         if state.doing is not Doing.IDLE:
-            return f"{where}, and {state.sentence(facts)}.", ("7.15", "7.16")
+            return f"{where}, and {state_text(facts, state)}.", ("7.15", "7.16")
         if _selects(facts, channel):
             return f"{where}, but the operator does not select this input at the moment.", ("7.24", "7.26")
         return f"{where}, and {receiver} has not read on.", ("7.15", "7.16")
@@ -177,7 +179,7 @@ def _no_sender_has_sent(
     ended = [flow.channel for flow in flows if has_ended(facts, flow.channel)]
     senders = {flow.channel.source_task: state_of(facts, flow.channel.source_task) for flow in flows}
     lines = tuple(
-        f"{facts.from_(flow.channel)}: {senders[flow.channel.source_task].sentence(facts)}, "
+        f"{facts.from_(flow.channel)}: {state_text(facts, senders[flow.channel.source_task])}, "
         f"{count_text(flow.sent, 'element')} sent, all read"
         for flow in flows
     )

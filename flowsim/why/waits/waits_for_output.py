@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from flowsim.history.buffer_pools import PoolState, channel_at, output_pools
+from flowsim.history.channel_flow import ChannelFlow, flow_of, is_requested
+from flowsim.history.task_states import Doing, TaskState
 from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import RunFacts, place_of
 from flowsim.why.waits.blocked_channels import blocked_sender
-from flowsim.why.waits.channel_flow import (
-    ChannelFlow,
-    PoolState,
-    channel_at,
-    flow_of,
-    flow_text,
-    is_requested,
-    output_pools,
-)
-from flowsim.why.waits.task_state import Doing, TaskState
 
 _IS: Final = ("is", "are")
 _HOLD: Final = ("holds", "hold")
@@ -57,6 +50,24 @@ def output_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int |
     if blocked is None:
         return causes, None
     return [*causes, *_credit_cause(facts, blocked)], blocked.channel.target_task
+
+
+def flow_text(facts: RunFacts, flow: ChannelFlow, of_sender: bool) -> str:
+    """The counts as one line."""
+    channel = flow.channel
+    name = f"channel #{channel.channel} to {facts.task(channel.target_task)}" if of_sender else facts.from_(channel)
+    elements = f"{count_text(flow.in_flight, 'element')} sent and not read"
+    if not facts.has("buffers"):
+        return f"{name}: {elements}"
+    if channel.local:
+        return f"{name}: a local channel; {elements}"
+    parts = [f"{count_text(flow.queued, 'buffer')} in the sender's queue"]
+    if flow.credits is not None:
+        parts.append(count_text(flow.credits, "credit"))
+    if flow.wire:
+        parts.append(f"{flow.wire:,} on the wire")
+    parts.append(f"{count_text(flow.held, 'buffer')} at the receiver")
+    return f"{name}: {', '.join(parts)}; {elements}"
 
 
 def _is_shared(facts: RunFacts, pool: PoolState) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
 from flowsim.history.async_elements import AsyncElement, async_elements, is_async
+from flowsim.history.task_states import Doing, TaskState
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import count_text
@@ -18,7 +19,6 @@ from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.waits.task_state import Doing, TaskState
 
 _MOST_LISTED: Final = 8
 _NEVER: Final = 2**63 - 1

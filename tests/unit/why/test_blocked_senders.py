@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import flowsim
+from flowsim.history.channel_flow import flow_of
 from flowsim.units import NS_PER_MS
 from flowsim.why.run_facts import RunFacts
-from flowsim.why.waits.channel_flow import flow_of
 from tests.unit.why.conftest import Ask, Recorded, text_of
 
 ALIGNED = """\

@@ -9,10 +9,10 @@ import pytest
 import flowsim
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import BufferKind, BufferSide
+from flowsim.history.channel_flow import flow_of
+from flowsim.history.task_states import Doing, state_of, waits_of
 from flowsim.units import NS_PER_MS
 from flowsim.why.run_facts import RunFacts
-from flowsim.why.waits.channel_flow import flow_of
-from flowsim.why.waits.task_state import Doing, state_of, waits_of
 from tests.unit.why.conftest import Ask, Recorded, text_of
 
 STUCK = """\

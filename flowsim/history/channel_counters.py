@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import Enum
+from enum import Enum, auto
 from typing import Final
 
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.schema import BUFFERS
 from flowsim.recording.merged_facts import Fact
 
-_OF_RECEIVER: Final = frozenset({BufferSide.RECEIVED, BufferSide.RECYCLED})
-_LEAVES_QUEUE: Final = frozenset({BufferSide.SENT, BufferSide.SKIPPED})
+LEAVES_QUEUE: Final = (BufferSide.SENT, BufferSide.SKIPPED)
+"""The steps with which a whole buffer leaves the sender's queue."""
+GOT: Final = (CreditKind.INITIAL_GOT, CreditKind.GOT)
+"""The steps with which credits reach the sender."""
+_OF_RECEIVER: Final = (BufferSide.RECEIVED, BufferSide.RECYCLED)
 
 
 class Counter(Enum):
-    """What is counted; the text names it for readers."""
+    """What is counted."""
 
-    CREDITS = "credits"
+    CREDITS = auto()
     """Credits of the sender; a local channel has none."""
-    BACKLOG = "backlog"
+    BACKLOG = auto()
     """Data buffers in the sender's queue."""
-    QUEUE = "queue"
+    QUEUE = auto()
     """Buffers and events in the sender's queue."""
-    RECEIVED = "received buffers"
+    RECEIVED = auto()
     """Data buffers that the receiver holds."""
 
 
@@ -40,13 +43,13 @@ class ChannelCounters:
         """Yields the counters that a fact of table ``buffers`` or ``credits`` sets, with their new values."""
         if fact.table != BUFFERS.name:
             *_, kind, _, balance = fact.row
-            if kind in (CreditKind.INITIAL_GOT, CreditKind.GOT):
+            if kind in GOT:
                 yield Counter.CREDITS, balance
             return
         _, _, _, _, side, _, kind, _, backlog, credit, whole = fact.row
         if side not in _OF_RECEIVER:
             yield Counter.BACKLOG, backlog
-            if side == BufferSide.QUEUED or (side in _LEAVES_QUEUE and whole):
+            if side == BufferSide.QUEUED or (side in LEAVES_QUEUE and whole):
                 self._queue += 1 if side == BufferSide.QUEUED else -1
                 yield Counter.QUEUE, self._queue
             if side == BufferSide.SENT and credit >= 0:

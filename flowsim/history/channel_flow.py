@@ -7,12 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, ElementKind, PoolKind, SegmentAction
-from flowsim.laws.job_graph import Channel, Pool
-from flowsim.quantities import count_text
-from flowsim.why.run_facts import Row, Rows, RunFacts
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, ElementKind
+from flowsim.history.channel_counters import GOT, LEAVES_QUEUE
+from flowsim.history.recorded_facts import RecordedFacts
+from flowsim.history.rows import Row, Rows
+from flowsim.laws.job_graph import Channel
 
-_MOVED: Final = (BufferSide.QUEUED, BufferSide.SENT, BufferSide.SKIPPED)
+_MOVED: Final = (BufferSide.QUEUED, *LEAVES_QUEUE)
 """Steps of a buffer in its queue, from the writer to the wire."""
 
 
@@ -52,7 +53,7 @@ def counted(rows: Rows) -> Rows:
     return rows.where(~without & (rows["position"] >= 0))
 
 
-def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
+def flow_of(facts: RecordedFacts, channel: Channel) -> ChannelFlow:
     """The counts at the moment of the facts; below level full only those of elements."""
     sent = counted(facts.rows("sent", channel.source_task).equal(channel=channel.channel))
     received = counted(facts.rows("received", channel.target_task).equal(channel=channel.channel))
@@ -67,7 +68,7 @@ def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
         read = len(theirs.equal(side=BufferSide.RECEIVED, kind=BufferKind.DATA))
         queued = max(0, len(written.equal(side=BufferSide.QUEUED, kind=BufferKind.DATA)) - read)
         return ChannelFlow(channel, len(sent), len(received), queued, queued, 0, 0, None, None, 0, _last_flush(ours))
-    gone = data.where(np.isin(data["side"], [BufferSide.SENT, BufferSide.SKIPPED]) & (data["whole"] == 1))
+    gone = data.where(np.isin(data["side"], LEAVES_QUEUE) & (data["whole"] == 1))
     out, arrived = ours.equal(side=BufferSide.SENT), theirs.equal(side=BufferSide.RECEIVED)
     held = len(arrived.equal(kind=BufferKind.DATA)) - len(theirs.equal(side=BufferSide.RECYCLED))
     queued = len(written.equal(side=BufferSide.QUEUED, kind=BufferKind.DATA)) - len(gone)
@@ -77,7 +78,7 @@ def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
     )  # fmt: skip
 
 
-def _since_request(facts: RunFacts, channel: Channel, rows: Rows) -> Rows:
+def _since_request(facts: RecordedFacts, channel: Channel, rows: Rows) -> Rows:
     """The rows of a sender about a channel since the attempt of the receiver requested it.
 
     Each attempt of a receiver reads the whole partition of a blocking exchange again, which one attempt of the sender wrote.
@@ -106,95 +107,24 @@ def _is_tail_read(data: Rows, sent: Rows) -> bool:
     return is_partial and last is not None and (element is None or element["seq"] < last["seq"])
 
 
-def _credits(facts: RunFacts, channel: Channel, sent: Row | None) -> int:
+def _credits(facts: RecordedFacts, channel: Channel, sent: Row | None) -> int:
     """The sender's credits: after its last buffer, or after the credits that came since."""
     credits = _since_request(facts, channel, facts.rows("credits", channel.source_task).equal(channel=channel.channel))
-    got = credits.where(np.isin(credits["kind"], [CreditKind.INITIAL_GOT, CreditKind.GOT])).last()
+    got = credits.where(np.isin(credits["kind"], GOT)).last()
     rows = [(row["seq"], row["credits" if row is sent else "balance"]) for row in (sent, got) if row is not None]
     return max(rows, default=(0, 0))[1]
 
 
-def _announced(facts: RunFacts, channel: Channel) -> int:
+def _announced(facts: RecordedFacts, channel: Channel) -> int:
     """The credits that are on their way to the sender."""
     ours = _since_request(facts, channel, facts.rows("credits", channel.source_task).equal(channel=channel.channel))
     theirs = facts.rows("credits", channel.target_task).equal(channel=channel.channel)
     given = theirs.where(np.isin(theirs["kind"], [CreditKind.INITIAL_GRANTED, CreditKind.ANNOUNCED]))["credits"].sum()
-    got = ours.where(np.isin(ours["kind"], [CreditKind.INITIAL_GOT, CreditKind.GOT]))["credits"].sum()
+    got = ours.where(np.isin(ours["kind"], GOT))["credits"].sum()
     return max(0, int(given - got))
 
 
-def is_requested(facts: RunFacts, channel: Channel) -> bool:
+def is_requested(facts: RecordedFacts, channel: Channel) -> bool:
     """Whether the sender of a remote channel has got the request for its partition, with the first credits (rule 12.92)."""
     rows = facts.rows("credits", channel.source_task).equal(channel=channel.channel, kind=CreditKind.INITIAL_GOT)
     return bool(channel.local) or not facts.has("credits") or len(_since_request(facts, channel, rows)) > 0
-
-
-def flow_text(facts: RunFacts, flow: ChannelFlow, of_sender: bool) -> str:
-    """The counts as one line."""
-    channel = flow.channel
-    name = f"channel #{channel.channel} to {facts.task(channel.target_task)}" if of_sender else facts.from_(channel)
-    elements = f"{count_text(flow.in_flight, 'element')} sent and not read"
-    if not facts.has("buffers"):
-        return f"{name}: {elements}"
-    if channel.local:
-        return f"{name}: a local channel; {elements}"
-    parts = [f"{count_text(flow.queued, 'buffer')} in the sender's queue"]
-    if flow.credits is not None:
-        parts.append(count_text(flow.credits, "credit"))
-    if flow.wire:
-        parts.append(f"{flow.wire:,} on the wire")
-    parts.append(f"{count_text(flow.held, 'buffer')} at the receiver")
-    return f"{name}: {', '.join(parts)}; {elements}"
-
-
-@dataclass(frozen=True, slots=True)
-class PoolState:
-    """A local buffer pool at a moment (section 5.E)."""
-
-    pool: Pool
-    requested: int
-    free: int
-    size: int
-    used: dict[int, int]
-    """Segments in use by subpartition."""
-
-    @property
-    def full(self) -> list[int]:
-        """The subpartitions that have reached their limit (rule 5.35)."""
-        return [number for number, count in sorted(self.used.items()) if count >= self.pool.per_channel]
-
-    @property
-    def is_available(self) -> bool:
-        return self.free > 0 and not self.full
-
-
-def output_pools(facts: RunFacts, task: int, before: int | None = None) -> list[PoolState]:
-    """The states of the output pools of a task, at the moment or before a fact of the task."""
-    states = []
-    segments = facts.rows("segments", task)
-    segments = segments if before is None else segments.before(before)
-    for pool in facts.graph.pools.values():
-        if pool.task != task or pool.kind != PoolKind.OUTPUT:
-            continue
-        rows = segments.equal(pool=pool.pool)
-        used: dict[int, int] = {}
-        for action, sign in ((SegmentAction.HANDED_OUT, 1), (SegmentAction.RECYCLED, -1)):
-            numbers, counts = np.unique(rows.equal(action=action)["subpartition"], return_counts=True)
-            for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-                used[number] = used.get(number, 0) + sign * count
-        last = rows.last()
-        requested, free, size = (0, 0, 0) if last is None else (last["requested"], last["free"], last["size"])
-        states.append(PoolState(pool, requested, free, size, used))
-    return states
-
-
-def channel_at(facts: RunFacts, pool: Pool, subpartition: int) -> Channel | None:
-    """The channel of a subpartition."""
-    return next(
-        (
-            channel
-            for channel in facts.graph.sent_by(pool.task)
-            if (channel.edge, channel.subpartition) == (pool.edge, subpartition)
-        ),
-        None,
-    )

@@ -305,7 +305,7 @@ def _subtask_data(
         "short_name": names.short_task(one.task),
         "attempt": one.attempt,
         "acknowledged_ns": None if at_ns is None else at_ns - start_ns,
-        "end_to_end_ms": None if at_ns is None else max(0, at_ns // NS_PER_MS - checkpoint.triggered_ns // NS_PER_MS),
+        "end_to_end_ms": None if at_ns is None else checkpoint.ms_until(at_ns),
         **{name: getattr(one, name) for name, _ in _MEASUREMENTS if name != "end_to_end_ms"},
     }
 

@@ -93,7 +93,11 @@ class RecordedCheckpoint:
         """From the trigger to the failure, or else to the last acknowledgement; None before both (rule 12.144)."""
         last_ns = next(reversed(self.acknowledged_at.values()), None)
         end_ns = self.ended_ns if self.status == "failed" else last_ns
-        return None if end_ns is None else max(0, end_ns // NS_PER_MS - self.triggered_ns // NS_PER_MS)
+        return None if end_ns is None else self.ms_until(end_ns)
+
+    def ms_until(self, time_ns: int) -> int:
+        """From the trigger to a time, in whole milliseconds of the clock, as in Flink."""
+        return max(0, time_ns // NS_PER_MS - self.triggered_ns // NS_PER_MS)
 
 
 class Restore(NamedTuple):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.facts.kinds import AlignmentType, CheckpointStep, ElementKind, Level, SnapshotKind
+from flowsim.facts.kinds import AlignmentType, CheckpointStep, Level, SnapshotKind
 from flowsim.graph.alignment import (
     FORCED_RULE,
     AlignedReason,
@@ -16,38 +13,15 @@ from flowsim.graph.alignment import (
     ForcedAlignment,
     checkpoint_alignment,
 )
+from flowsim.history.barriers import Barrier, barriers_of, so_far, written_checkpoints
 from flowsim.history.checkpoints import RecordedCheckpoint
-from flowsim.laws.job_graph import Channel
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.alignment import forced_exchanges
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+from flowsim.why.run_facts import Row, RunFacts, place_of
 
-_BARRIERS = (ElementKind.CHECKPOINT_BARRIER, ElementKind.UNALIGNED_BARRIER)
 _SAVEPOINTS = (SnapshotKind.SAVEPOINT, SnapshotKind.SUSPEND, SnapshotKind.TERMINATE)
 _MOST_CHANNELS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Barrier:
-    """The barrier of a checkpoint on a channel, up to the moment of the facts."""
-
-    channel: Channel
-    sent: Row | None
-    received: Row | None
-    is_early: bool
-    """True if the receiver took its snapshot without waiting for this barrier."""
-
-    @property
-    def overtaken(self) -> int:
-        """The number of elements that were written before it and are read behind it."""
-        if self.sent is None or self.received is None:
-            return 0
-        return self.sent["position"] - self.received["position"]
-
-    @property
-    def wait_ns(self) -> int:
-        return 0 if self.sent is None or self.received is None else self.received["time_ns"] - self.sent["time_ns"]
 
 
 def why_aligned(facts: RunFacts, about: Sequence[str], tasks: Collection[int] | None) -> WhyAnswer:
@@ -62,7 +36,7 @@ def why_aligned(facts: RunFacts, about: Sequence[str], tasks: Collection[int] | 
     names = facts.names
     forced = names.forced.get(edge) if checkpoint.checkpoint in names.unaligned_checkpoints else None
     of_all = checkpoint_alignment(checkpoint.alignment, checkpoint.kind, names.alignment_settings)
-    barriers = _barriers(facts, edge, checkpoint)
+    barriers = barriers_of(facts, edge, checkpoint)
     statement = _statement(facts, edge, checkpoint, barriers, of_all, forced)
     causes = _reasons(facts, edge, of_all, forced is not None, barriers)
     if (of_all is None and forced is None) or checkpoint.alignment is AlignmentType.AT_LEAST_ONCE:
@@ -101,7 +75,7 @@ def _checkpoint(facts: RunFacts, edge: int, text: str | None) -> RecordedCheckpo
     """A triggered checkpoint by its number; without one, the last with a barrier on the exchange, or else the last."""
     triggered = facts.checkpoints(facts.until_ns).checkpoints
     if text is None:
-        written = _written(facts, edge)
+        written = written_checkpoints(facts, edge)
         known = reversed(triggered.values())
         return next((one for one in known if one.checkpoint in written), next(reversed(triggered.values()), None))
     found = next((one for one in triggered.values() if str(one.checkpoint) == text), None)
@@ -112,60 +86,11 @@ def _checkpoint(facts: RunFacts, edge: int, text: str | None) -> RecordedCheckpo
     return found
 
 
-def _written(facts: RunFacts, edge: int) -> set[int]:
-    """The checkpoints whose barriers were written to an exchange."""
-    channels = [channel for channel in facts.graph.channels.values() if channel.edge == edge]
-    found: set[int] = set()
-    for task in {channel.source_task for channel in channels}:
-        for rows in facts.rows_of_attempts("sent", task):
-            barriers = np.isin(rows["kind"], _BARRIERS) & np.isin(rows["channel"], [one.channel for one in channels])
-            found.update(rows["timestamp"][barriers].tolist())
-    return found
-
-
-def _barriers(facts: RunFacts, edge: int, checkpoint: RecordedCheckpoint) -> list[_Barrier]:
-    """The barriers of a checkpoint on the channels of an exchange."""
-    whole = facts.until(checkpoint.triggered_ns).whole
-    found = []
-    for channel in facts.graph.channels.values():
-        if channel.edge == edge:
-            sent = _barrier(facts, whole.rows("sent", channel.source_task), channel, checkpoint)
-            received = _barrier(facts, whole.rows("received", channel.target_task), channel, checkpoint)
-            steps = _so_far(facts, whole.rows("checkpoint_steps", channel.target_task))
-            found.append(
-                _Barrier(channel, sent, received, _is_early(steps.equal(checkpoint=checkpoint.checkpoint), received))
-            )
-    return found
-
-
-def _is_early(steps: Rows, received: Row | None) -> bool:
-    """Whether a receiver took its snapshot before its last barrier, and before it read this one.
-
-    Not one that the coordinator triggered, because its senders have finished: it waits for no barrier (rule 12.35).
-    """
-    snapshot = steps.equal(step=CheckpointStep.SYNC_START).first()
-    last = steps.equal(step=CheckpointStep.ALIGNMENT_END).first()
-    if snapshot is None or not len(steps.equal(step=CheckpointStep.ALIGNMENT_START)):
-        return False
-    if last is not None and last["seq"] < snapshot["seq"]:
-        return False
-    return received is None or received["seq"] > snapshot["seq"]
-
-
-def _barrier(facts: RunFacts, rows: Rows, channel: Channel, checkpoint: RecordedCheckpoint) -> Row | None:
-    of_channel = _so_far(facts, rows).equal(channel=channel.channel, timestamp=checkpoint.checkpoint)
-    return next((row for row in of_channel if row["kind"] in _BARRIERS), None)
-
-
-def _so_far(facts: RunFacts, rows: Rows) -> Rows:
-    return rows if facts.until_ns is None else rows.where(rows["time_ns"] <= facts.until_ns)
-
-
 def _statement(
     facts: RunFacts,
     edge: int,
     checkpoint: RecordedCheckpoint,
-    barriers: Sequence[_Barrier],
+    barriers: Sequence[Barrier],
     of_all: CheckpointAlignment | None,
     forced: ForcedAlignment | None,
 ) -> Cause:
@@ -200,7 +125,7 @@ def _statement(
     return Cause(text, rules, None if row is None else place_of(row), tuple(lines), channel)
 
 
-def _line(facts: RunFacts, one: _Barrier) -> str:
+def _line(facts: RunFacts, one: Barrier) -> str:
     """What a barrier did on its channel."""
     channel, sent, received = one.channel, one.sent, one.received
     ends = f"channel #{channel.channel} from {facts.task(channel.source_task)} to {facts.task(channel.target_task)}"
@@ -214,7 +139,7 @@ def _line(facts: RunFacts, one: _Barrier) -> str:
 
 
 def _reasons(
-    facts: RunFacts, edge: int, of_all: CheckpointAlignment | None, is_forced: bool, barriers: Sequence[_Barrier]
+    facts: RunFacts, edge: int, of_all: CheckpointAlignment | None, is_forced: bool, barriers: Sequence[Barrier]
 ) -> list[Cause]:
     """Why the exchange is aligned: because of the checkpoint, or of an input of its receiver."""
     causes = []
@@ -234,7 +159,7 @@ def _reasons(
     return causes
 
 
-def _after_timeout(barriers: Sequence[_Barrier]) -> Cause:
+def _after_timeout(barriers: Sequence[Barrier]) -> Cause:
     early = [one for one in barriers if one.overtaken or one.is_early]
     if not early:
         return Cause("No barrier of this exchange became unaligned.", ("12.20", "12.88"))
@@ -242,7 +167,7 @@ def _after_timeout(barriers: Sequence[_Barrier]) -> Cause:
     return Cause(text, ("12.20", "12.90"))
 
 
-def _behind_data(facts: RunFacts, barriers: Sequence[_Barrier]) -> list[Cause]:
+def _behind_data(facts: RunFacts, barriers: Sequence[Barrier]) -> list[Cause]:
     """The longest time that a barrier waited for the elements before it, which the receiver had to process first."""
     slowest = max(barriers, key=lambda one: one.wait_ns, default=None)
     if slowest is None or slowest.sent is None or slowest.received is None or slowest.overtaken:
@@ -265,12 +190,12 @@ def _behind_data(facts: RunFacts, barriers: Sequence[_Barrier]) -> list[Cause]:
     return [Cause(text, ("12.11",), place_of(slowest.received), (), channel.channel)]
 
 
-def _waits(facts: RunFacts, checkpoint: RecordedCheckpoint, barriers: Sequence[_Barrier]) -> list[Cause]:
+def _waits(facts: RunFacts, checkpoint: RecordedCheckpoint, barriers: Sequence[Barrier]) -> list[Cause]:
     """The longest alignment of a receiver: from its first barrier to its last."""
     whole = facts.until(checkpoint.triggered_ns).whole
     found: list[tuple[int, Row, Row]] = []
     for task in sorted({one.channel.target_task for one in barriers}):
-        steps = _so_far(facts, whole.rows("checkpoint_steps", task)).equal(checkpoint=checkpoint.checkpoint)
+        steps = so_far(facts, whole.rows("checkpoint_steps", task)).equal(checkpoint=checkpoint.checkpoint)
         first = steps.equal(step=CheckpointStep.ALIGNMENT_START).first()
         last = steps.equal(step=CheckpointStep.ALIGNMENT_END).first()
         if first is not None and last is not None and last["time_ns"] > first["time_ns"]:

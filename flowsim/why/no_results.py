@@ -6,6 +6,7 @@ import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent, TimerAction
 from flowsim.history.async_elements import is_async
+from flowsim.history.attempts import is_restarted
 from flowsim.history.channel_flow import counted, flow_of
 from flowsim.history.lateness import received_records
 from flowsim.history.task_states import STUCK, Doing, TaskState, is_at_end_of_input, state_of
@@ -23,7 +24,7 @@ from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
 from flowsim.why.lost_behind_end import lost_causes
-from flowsim.why.restarts import attempt_text, early_end_causes, is_restarted
+from flowsim.why.restarts import attempt_text, early_end_causes
 from flowsim.why.restored_state import besides_text, restored_timers_causes, snapshot_of_another_run
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waiting import chain

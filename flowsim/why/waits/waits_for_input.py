@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import BufferKind, BufferSide, ElementKind
+from flowsim.history.barriers import blocking_barrier
 from flowsim.history.channel_flow import ChannelFlow, counted, flow_of, is_requested
 from flowsim.history.task_states import STUCK, Doing, TaskState, is_at_end_of_input, state_of
 from flowsim.laws.job_graph import Channel
@@ -11,7 +12,7 @@ from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.restarts import before_end
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.waits.blocked_channels import alignment_cause, blocked_sender, blocking_barrier
+from flowsim.why.waits.blocked_channels import alignment_cause, blocked_sender
 from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.state_texts import state_text
 from flowsim.why.waits.waits_for_output import flow_text

@@ -116,6 +116,11 @@ class RecordedFacts:
         """The rows of the attempt of one task up to the moment."""
         return self._rows(table, task, self.attempt_of(task))
 
+    def later_rows(self, table: str, task: int) -> Rows:
+        """The rows of the attempt of one task after the moment."""
+        rows = self.whole.rows(table, task)
+        return rows.cut(len(self.rows(table, task)), len(rows))
+
     def rows_with(self, table: str, task: int, **values: int) -> Rows:
         """The rows of the attempt of one task with these values, which are selected once."""
         return self.shared((table, *values.items()), task, lambda: self.rows(table, task).equal(**values))

@@ -89,9 +89,15 @@ def operator_end(facts: RecordedFacts, life: TimerLife) -> Row | None:
     return rows.equal(event=LifeEvent.FINISH).first() or rows.equal(event=LifeEvent.CLOSE).first()
 
 
+def keyed_vertices(facts: RecordedFacts) -> frozenset[int]:
+    """The vertices whose input is keyed."""
+    edges = facts.graph.edges.values()
+    return frozenset(edge.target_vertex for edge in edges if edge.partitioner == "HASH")
+
+
 def timer_operators(facts: RecordedFacts, tasks: frozenset[int] | None = None) -> Iterator[tuple[int, Operator]]:
     """The operators that have keys, and so may have timers, in each task (rule 9.17)."""
-    keyed = {edge.target_vertex for edge in facts.graph.edges.values() if edge.partitioner == "HASH"}
+    keyed = keyed_vertices(facts)
     for task, about in facts.graph.tasks.items():
         if about.vertex in keyed and (tasks is None or task in tasks):
             yield from ((task, operator) for operator in facts.operators_of(task) if operator.input_operator < 0)
@@ -141,8 +147,7 @@ def _whole_rows(facts: RecordedFacts, task: int, attempt: int) -> Rows:
 
 def later_end(facts: RecordedFacts, life: TimerLife) -> Row | None:
     """The fact after the moment with which a timer that is open at the moment fires or is deleted in its attempt."""
-    rows = facts.whole.rows("timers", life.task)
-    later = rows.cut(len(facts.rows("timers", life.task)), len(rows))
+    later = facts.later_rows("timers", life.task)
     return next((row for row in _of(later, life.operator, frozenset({life.key})) if timer_name(row) == life.name), None)
 
 

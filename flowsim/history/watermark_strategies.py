@@ -20,6 +20,11 @@ def strategy_of(operator: Operator) -> Mapping[str, object] | None:
     return found if isinstance(found, Mapping) and found.get("kind") != "none" else None
 
 
+def idle_ms_of(operator: Operator) -> int:
+    """The idle timeout of an operator's watermark strategy; 0 without one (rule 8.4)."""
+    return number_of(strategy_of(operator) or {}, "idle_ms")
+
+
 def seen_records(facts: RecordedFacts, task: int, operator: Operator) -> Rows | None:
     """The records of a strategy in order, as rows of table ``sent``; None if not every one of them was sent on a channel.
 

@@ -47,6 +47,10 @@ class About:
     timestamp: int | None = None
     """Of a timer, in ms."""
 
+    def has(self, operator: Operator) -> bool:
+        """Whether it is about an operator, or about one in the same chain."""
+        return not self.operators or operator.vertex in {one.operator.vertex for one in self.operators}
+
 
 def about_of(facts: RunFacts, words: Sequence[str], *, takes_timestamp: bool = False) -> About:
     """Reads the words after a question. ``takes_timestamp``: a word such as ``@500`` is the time of a timer."""
@@ -103,12 +107,9 @@ def keys_of(facts: RunFacts, text: str) -> frozenset[int] | None:
 
 def window_tasks(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[tuple[int, Operator]]:
     """The window operators that a question is about, in each task."""
-    vertices = {one.operator.vertex for one in about.operators}
     return [
         (task, operator)
         for task in facts.graph.tasks
         for operator in facts.operators_of(task)
-        if operator.kind == "window"
-        and (tasks is None or task in tasks)
-        and (not vertices or operator.vertex in vertices)
+        if operator.kind == "window" and (tasks is None or task in tasks) and about.has(operator)
     ]

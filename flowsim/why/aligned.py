@@ -31,8 +31,7 @@ def why_aligned(facts: RunFacts, about: Sequence[str], tasks: Collection[int] | 
     edge = _exchange(facts, about[0] if about else None, tasks)
     checkpoint = _checkpoint(facts, edge, about[1] if len(about) > 1 else None)
     if checkpoint is None:
-        moment = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
-        return WhyAnswer(Cause(f"No exchange has barriers: no checkpoint was triggered{moment}.", ("12.43",)))
+        return WhyAnswer(Cause(f"No exchange has barriers: no checkpoint was triggered{facts.by_moment}.", ("12.43",)))
     names = facts.names
     forced = names.forced.get(edge) if checkpoint.checkpoint in names.unaligned_checkpoints else None
     of_all = checkpoint_alignment(checkpoint.alignment, checkpoint.kind, names.alignment_settings)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from flowsim.history.channel_flow import flow_of
-from flowsim.history.timers import Fate, TimerLife, lives_of
+from flowsim.history.timers import Fate, TimerLife, keyed_vertices, lives_of
 from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text
 from flowsim.why.about import OperatorAt
@@ -39,7 +39,7 @@ def why_key(
     facts: RunFacts, name: str, keys: frozenset[int], operators: Sequence[Operator], tasks: frozenset[int] | None
 ) -> WhyAnswer | None:
     """What the nearest operator without windows that has the key did with it; None if there is none."""
-    keyed = {edge.target_vertex for edge in facts.graph.edges.values() if edge.partitioner == "HASH"}
+    keyed = keyed_vertices(facts)
     nearest = None
     for vertex in upstream_vertices(facts, operators):
         for task in facts.graph.tasks_of(vertex) if vertex in keyed else ():
@@ -60,20 +60,23 @@ def never_arrived(
     facts: RunFacts, name: str, keys: frozenset[int], operators: Sequence[Operator], tasks: frozenset[int] | None
 ) -> WhyAnswer | None:
     """A key whose records have not come to the nearest operator with keys; None if the job has no keyed stream."""
-    keyed = {edge.target_vertex for edge in facts.graph.edges.values() if edge.partitioner == "HASH"}
+    keyed = keyed_vertices(facts)
     vertex = next((one for one in upstream_vertices(facts, operators) if one in keyed), None)
     if vertex is None:
         return None
     head = OperatorAt(next(one for one in facts.graph.operators_of(vertex) if one.input_operator < 0))
-    by = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
     for task in head.tasks(facts):
         arrived = key_records(facts, task, keys).arrived
         if arrived:
             count, place = count_text(len(arrived), "record"), place_of(arrived[-1])
             return WhyAnswer(
-                Cause(f"{count} of key {name} arrived at {facts.task(task)}{by}; no window has it yet.", (), place)
+                Cause(
+                    f"{count} of key {name} arrived at {facts.task(task)}{facts.by_moment}; no window has it yet.",
+                    (),
+                    place,
+                )
             )
-    statement = Cause(f"No record of key {name} has arrived at {head.name}{by}.", ("1.18",))
+    statement = Cause(f"No record of key {name} has arrived at {head.name}{facts.by_moment}.", ("1.18",))
     return WhyAnswer(statement, tuple(results_missing(facts, head, tasks)))
 
 

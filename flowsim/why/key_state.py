@@ -14,7 +14,8 @@ from flowsim.quantities import count_text
 from flowsim.trace.sentence import window_text
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.timers.calls import call_of, sentence
+from flowsim.why.sentence import capital
+from flowsim.why.timers.calls import call_of
 
 _ENTRIES: Final = {"list": "element", "map": "entry", "window_records": "record"}
 _DONE: Final = {
@@ -36,14 +37,13 @@ def state_text(facts: RunFacts, row: Row) -> str:
     start, end = row["window_start"], row["window_end"]
     window = f" of {window_text(start, end)}" if (start, end) != (0, 0) else ""
     what = "contents" if kind.startswith("window") else f"{kind} state {name!r}"
-    of_key = f" of key {facts.names.key(row['key'])}" if row["key"] else ""
-    return f"{what}{window}{of_key} at {facts.operator_in(row['task'], row['operator'])}"
+    return f"{what}{window}{facts.of_key(row['key'])} at {facts.operator_in(row['task'], row['operator'])}"
 
 
 def state_cause(facts: RunFacts, rows: list[Row]) -> Cause:
     """What a state contains, and the call that changed it last."""
     last = rows[-1]
-    name = sentence(state_text(facts, last))
+    name = capital(state_text(facts, last))
     if is_empty(last):
         text = f"{name} {'are' if name.startswith('Contents') else 'is'} empty: {_how(facts, last)}."
     else:
@@ -54,7 +54,7 @@ def state_cause(facts: RunFacts, rows: list[Row]) -> Cause:
 def change_cause(facts: RunFacts, row: Row) -> Cause:
     """One change of a state, in one sentence."""
     value = facts.names.value(row["fingerprint"]) if row["fingerprint"] else ""
-    return Cause(f"{sentence(_how(facts, row))}{value and f': {value}'}.", _rules(row), place_of(row))
+    return Cause(f"{capital(_how(facts, row))}{value and f': {value}'}.", _rules(row), place_of(row))
 
 
 def _contains(facts: RunFacts, row: Row) -> str:

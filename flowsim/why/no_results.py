@@ -90,7 +90,7 @@ def output_text(facts: RunFacts, one: OperatorAt) -> Cause:
     """How much output there is."""
     count, verb = rows_out(facts, one), "received" if one.operator.kind == "sink" else "emitted"
     last = records_in(facts, one)[1] if one.operator.kind == "sink" else None
-    at = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
+    at = facts.by_moment
     if count is None:
         return Cause(f"The recording does not show how many rows {one.name} has {verb}{at}.")
     at = _attempts(facts, one) + at
@@ -217,7 +217,7 @@ def _timers(facts: RunFacts, task: int, operator: Operator) -> list[Cause]:
     first = min(timers, key=lambda life: life.name[:2])
     count = sum(life.is_event_time is first.is_event_time for life in timers)
     name = facts.operator_in(task, operator.operator)
-    key = f" of key {facts.names.key(first.key)}" if first.key else ""
+    key = facts.of_key(first.key)
     place = None if first.registered is None else place_of(first.registered)
     if not first.is_event_time:
         due = f"{first.timestamp:,} ms{key}, which is {facts.moment(first.timestamp * NS_PER_MS)} of the run"

@@ -16,6 +16,7 @@ from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.async_order import async_orders
 from flowsim.why.records import Record, Records
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+from flowsim.why.sentence import capital
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +41,17 @@ def why_order(facts: RunFacts, first: str, second: str, tasks: frozenset[int] | 
     apart = _apart(facts, a, b) if tasks is None else []
     if not orders:
         if not apart:
-            by = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
-            text = f"No task has read or sent both {a} and {b}{by}; records that a task changes are other records."
+            text = f"No task has read or sent both {a} and {b}{facts.by_moment}; records that a task changes are other records."
             return WhyAnswer(Cause(text, ("I2.d",)))
         return WhyAnswer(apart[0], tuple(apart[1:]))
     changed = next((one for one in orders if one.is_kept is not orders[0].is_kept), None)
     if changed is None:
         before, after = (a, b) if orders[0].is_kept else (b, a)
         places = "everywhere" if len(orders) > 1 else f"at {orders[0].name}"
-        text = f"{_upper(str(before))} comes before {after} {places}."
+        text = f"{capital(str(before))} comes before {after} {places}."
     else:
         before, after = (a, b) if orders[0].is_kept else (b, a)
-        text = f"{_upper(str(before))} comes before {after} at {orders[0].name}, and after it at {changed.name}."
+        text = f"{capital(str(before))} comes before {after} at {orders[0].name}, and after it at {changed.name}."
     notes = tuple(note for record in (a, b) if (note := _repeated(facts, record)))
     causes = [*(one.cause for one in orders), *apart]
     shown = orders[0].cause if changed is None else changed.cause
@@ -74,10 +74,6 @@ def _repeated(facts: RunFacts, record: Record) -> str:
 
 def _time(cause: Cause) -> int:
     return 0 if cause.place is None or cause.place.time_ns is None else cause.place.time_ns
-
-
-def _upper(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _firsts(rows: Rows, record: Record) -> dict[int, Row]:
@@ -196,8 +192,8 @@ def _apart(facts: RunFacts, a: Record, b: Record) -> list[Cause]:
         row = facts.rows("received", min(of_a)).equal(kind=ElementKind.RECORD, fingerprint=a.fingerprint).row(0)
         edge = facts.graph.edges[facts.graph.channels[row["channel"]].edge]
         text = (
-            f"{_upper(str(a))} went to {one} and {b} to {other} (partitioner: {edge.partitioner}). Nothing orders records of two "
-            "subtasks: they run beside each other."
+            f"{capital(str(a))} went to {one} and {b} to {other} (partitioner: {edge.partitioner}). Nothing orders records of "
+            "two subtasks: they run beside each other."
         )
         selected_by = "1.18" if edge.partitioner == "HASH" else "2.1" if edge.max_traverse_size is None else "2.4"
         rules = (selected_by, "I2.d")

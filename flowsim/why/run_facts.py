@@ -31,6 +31,11 @@ class RunFacts(RecordedFacts):
         """A time as text, since the start of the run."""
         return moment_text(time_ns - self.start_ns)
 
+    @property
+    def by_moment(self) -> str:
+        """The moment of the facts for the end of a sentence about all facts before it; '' without a moment."""
+        return "" if self.until_ns is None else f" by {self.moment(self.until_ns)}"
+
     def since_start(self, row: Row | Rows) -> Moment:
         """The time of a fact since the start of the run, or of several facts."""
         return Moment(row["time_ns"] - self.start_ns)
@@ -42,6 +47,10 @@ class RunFacts(RecordedFacts):
         """An operator and its task; only the task if it is named after the operator."""
         name, of_task = self.names.operator(task, operator), self.task(task)
         return of_task if of_task.startswith(f"{name} (") else f"{name} in {of_task}"
+
+    def of_key(self, key: int) -> str:
+        """A key by its fingerprint, for what belongs to it; '' without a key."""
+        return f" of key {self.names.key(key)}" if key else ""
 
     def from_(self, channel: Channel) -> str:
         """A channel by its number and sender, for its receiver."""

@@ -179,3 +179,8 @@ def _row(part: Quantity, row: int) -> Quantity:
 def watermark_text(timestamp: int) -> str:
     """The watermark of a task, a channel or a split; it may have none yet."""
     return "no watermark yet" if timestamp == NO_TIMESTAMP else f"watermark {event_time(timestamp)}"
+
+
+def capital(text: str) -> str:
+    """The text with a capital at its start."""
+    return f"{text[:1].upper()}{text[1:]}"

@@ -49,12 +49,11 @@ def why_state(facts: RunFacts, words: Sequence[str], tasks: frozenset[int] | Non
 def asked_states(facts: RunFacts, about: About, name: str, tasks: frozenset[int] | None) -> list[list[Row]]:
     """The changes of each state that a question is about."""
     keys = keys_of(facts, about.key)
-    vertices = {one.operator.vertex for one in about.operators}
     found = []
     for task, operator in timer_operators(facts, tasks):
-        if vertices and operator.vertex not in vertices:
-            continue
-        for (state, _, start, end), rows in state_changes(facts, task, operator, keys).items():
+        for (state, _, start, end), rows in (
+            state_changes(facts, task, operator, keys).items() if about.has(operator) else ()
+        ):
             is_named = not name or facts.names.state(task, operator.operator, state)[0] == name
             if is_named and about.window in (None, (start, end)):
                 found.append(rows)
@@ -66,15 +65,13 @@ def _never_written(facts: RunFacts, about: About, name: str, tasks: frozenset[in
     what = f"state {name!r}" if name else "state"
     of_key = f" of key {about.key}" if about.key else ""
     at = f" at {about.operators[0].name}" if about.operators else ""
-    by = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
     statement = Cause(
-        f"No call has written {what}{of_key}{at}{by}.", ("12.123",) if facts.graph.history.restarts else ()
+        f"No call has written {what}{of_key}{at}{facts.by_moment}.", ("12.123",) if facts.graph.history.restarts else ()
     )
     keys = keys_of(facts, about.key)
     causes = []
-    vertices = {one.operator.vertex for one in about.operators}
     for task, operator in timer_operators(facts, tasks):
-        if not vertices or operator.vertex in vertices:
+        if about.has(operator):
             causes += restored_causes(facts, task, operator, (StoredKind.KEYED_STATE,))
     for task, operator in timer_operators(facts, tasks) if keys else ():
         arrived = len(key_records(facts, task, keys or frozenset()).arrived)

@@ -7,8 +7,7 @@ from dataclasses import replace
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ActionKind, ActionPhase, LifeEvent
 from flowsim.history.task_states import WAITS, Doing, TaskState, state_of, waits_of
-from flowsim.history.watermark_strategies import strategy_of
-from flowsim.laws.windows.plan import number_of
+from flowsim.history.watermark_strategies import idle_ms_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause, WhyAnswer
@@ -144,7 +143,7 @@ def _causes(facts: RunFacts, state: TaskState, is_asked: bool) -> tuple[list[Cau
 def _idle_timeout(facts: RunFacts, state: TaskState) -> list[Cause]:
     """Of a task with an idle timeout: the timeout does not run while the task waits for output."""
     for operator in facts.operators_of(state.task):
-        idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
+        idle_ms = idle_ms_of(operator)
         if idle_ms:
             text = (
                 f"The idle timeout of {operator.name}, {duration_text(idle_ms * NS_PER_MS)}, does not run meanwhile: time in "

@@ -7,7 +7,7 @@ from enum import Enum
 from flowsim.facts.kinds import ActionKind, ActionPhase
 from flowsim.history.rows import alike
 from flowsim.history.task_states import open_frames
-from flowsim.history.watermark_strategies import delay_of, is_highest_less_bound, seen_records, strategy_of
+from flowsim.history.watermark_strategies import delay_of, idle_ms_of, is_highest_less_bound, seen_records, strategy_of
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import duration_text
@@ -82,7 +82,7 @@ def idle_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Caus
         lines = tuple(split.text() for split in splits)
         text = f"{name} was declared idle: each of its splits was idle or had ended."
         return Cause(text, ("8.4", "8.6"), place_of(row), lines)
-    idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
+    idle_ms = idle_ms_of(operator)
     timeout = f"its idle timeout of {duration_text(idle_ms * NS_PER_MS)}"
     match idled_by(facts, task, operator, row):
         case IdledBy.READER:

@@ -114,9 +114,8 @@ def _reached(
 
 def _later_watermark(facts: RunFacts, task: int, operator: Operator, split: int, needed: int) -> Row | None:
     """The first watermark after the moment that is high enough, of a split or, with -1, of the whole operator."""
-    known = facts.rows("generated_watermark", task)
-    whole = facts.whole.rows("generated_watermark", task)
-    later = whole.cut(len(known), len(whole)).equal(operator=operator.operator, split=split, kind=ElementKind.WATERMARK)
+    later = facts.later_rows("generated_watermark", task)
+    later = later.equal(operator=operator.operator, split=split, kind=ElementKind.WATERMARK)
     return later.where(later["timestamp"] >= needed).first()
 
 

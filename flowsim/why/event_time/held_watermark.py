@@ -209,8 +209,7 @@ def _not_forwarded(facts: RunFacts, holder: ChannelState, needed: int) -> list[C
     if status is not None and status["timestamp"] == -1:
         text += ", but its output is idle, and an idle output drops watermarks."
         return [Cause(text, ("5.8", "8.17"), place_of(status), channel=channel.channel)]
-    whole = facts.whole.rows("sent", sender).equal(channel=channel.channel)
-    later = whole.cut(len(sent), len(whole)).equal(kind=ElementKind.WATERMARK)
+    later = facts.later_rows("sent", sender).equal(channel=channel.channel, kind=ElementKind.WATERMARK)
     forwarded = later.where(later["timestamp"] >= needed).first()
     when = "" if forwarded is None else f": it sends it at {facts.moment(forwarded['time_ns'])}"
     text += f", and has not sent it{when}. An operator fires its due timers before it forwards a watermark."

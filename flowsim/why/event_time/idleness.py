@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.history.task_states import Doing, waits_of
-from flowsim.history.watermark_strategies import seen_records, strategy_of
+from flowsim.history.watermark_strategies import idle_ms_of, seen_records
 from flowsim.laws.job_graph import Operator
-from flowsim.laws.windows.plan import number_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.places import Place
 from flowsim.trace.time import event_time
@@ -24,7 +23,7 @@ def idleness_cause(facts: RunFacts, task: int, operator: Operator, split: Split 
     status = rows.equal(kind=ElementKind.STATUS).last()
     if status is not None and status["timestamp"] == -1:
         return _idle(facts, task, operator, status, name)
-    idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
+    idle_ms = idle_ms_of(operator)
     if not idle_ms:
         text = f"{name} is not idle, and no idle timeout is set"
         later = _declared_later(facts, task, operator, index)
@@ -33,7 +32,7 @@ def idleness_cause(facts: RunFacts, task: int, operator: Operator, split: Split 
 
 
 def _idle(facts: RunFacts, task: int, operator: Operator, status: Row, name: str) -> Cause:
-    idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
+    idle_ms = idle_ms_of(operator)
     how = idled_by(facts, task, operator, status)
     by = ""
     if how is IdledBy.READER:
@@ -93,9 +92,7 @@ def _declared_later(facts: RunFacts, task: int, operator: Operator, index: int) 
     """What the recording shows next after the moment: idleness or a record; None at the end of the recording."""
     if facts.until_ns is None:
         return None
-    known = len(facts.rows("generated_watermark", task))
-    whole = facts.whole.rows("generated_watermark", task)
-    later = whole.cut(known, len(whole)).equal(operator=operator.operator, split=index)
+    later = facts.later_rows("generated_watermark", task).equal(operator=operator.operator, split=index)
     idle = later.equal(kind=ElementKind.STATUS, timestamp=-1).first()
     before = seen_records(facts, task, operator) if index < 0 else None
     of_run = seen_records(facts.whole, task, operator) if index < 0 else None

@@ -17,7 +17,7 @@ from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.event_time.late_chain import by_attempt, described, kinds_of_records, lateness_rule
 from flowsim.why.restarts import attempt_text
 from flowsim.why.run_facts import Ints, Mask, Rows, RunFacts
-from flowsim.why.sentence import EventTime, Sentence, Window
+from flowsim.why.sentence import EventTime, Sentence, Window, capital
 
 _MOST_WINDOWS_LISTED: Final = 6
 
@@ -91,7 +91,7 @@ def _add_reasons(
         rules, lines = (lateness_rule(operator, "10.9"),), tuple[Sentence, ...]()
         if plan is not None and not plan.event_time:
             why = never_late(plan)
-            text, rules = Sentence(f"{why[0].upper()}{why[1:]}."), ("10.6",)
+            text, rules = Sentence(f"{capital(why)}."), ("10.6",)
         elif watermarks[which[0]] == NO_TIMESTAMP:
             text = Sentence("It arrived before the first watermark.")
         elif is_interval_join(operator):

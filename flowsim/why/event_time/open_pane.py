@@ -18,6 +18,7 @@ from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.sentence import capital
 
 _WATERMARK: Final = ("event_time", "continuous_event_time", "end_of_stream")
 _CLOCK: Final = ("processing_time", "continuous_processing_time")
@@ -26,7 +27,7 @@ _CLOCK: Final = ("processing_time", "continuous_processing_time")
 def pane_text(facts: RunFacts, pane: Pane) -> str:
     """The window and its key."""
     window = window_text(*pane.window)
-    return f"{window[0].upper()}{window[1:]} of key {facts.names.key(pane.key)}" if pane.key else window
+    return f"{capital(window)}{facts.of_key(pane.key)}" if pane.key else window
 
 
 def open_pane_causes(facts: RunFacts, pane: Pane) -> list[Cause]:

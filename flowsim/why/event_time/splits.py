@@ -14,7 +14,7 @@ from flowsim.history.watermark_strategies import seen_records, strategy_of
 from flowsim.laws.job_graph import Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.why.run_facts import Row, Rows, RunFacts
-from flowsim.why.sentence import EventTime, Sentence
+from flowsim.why.sentence import EventTime, Sentence, capital
 
 _WHOLE_OPERATOR = -1
 
@@ -37,7 +37,7 @@ class Split:
     @property
     def title(self) -> str:
         """The name at the beginning of a sentence."""
-        return self.name[0].upper() + self.name[1:]
+        return capital(self.name)
 
     def text(self) -> Sentence:
         """Its name, watermark and status."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flowsim.history.timers import Fate, TimerLife, lives_of, timer_operators
+from flowsim.history.timers import Fate, TimerLife
 from flowsim.history.windows import Window, fires_of
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import last_of
 from flowsim.why.about import About, keys_of, window_tasks
 from flowsim.why.run_facts import Row, RunFacts
+from flowsim.why.timers.question import asked_lives
 
 
 @dataclass(slots=True)
@@ -55,14 +56,8 @@ def window_firings(facts: RunFacts, about: About, tasks: frozenset[int] | None) 
 
 def timer_firings(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> list[TimerFirings]:
     """The timers of functions that fired and that a question is about; windows have firings of their own."""
-    keys = keys_of(facts, about.key)
-    vertices = {one.operator.vertex for one in about.operators}
     found: dict[tuple[int, ...], list[TimerLife]] = {}
-    for task, operator in timer_operators(facts, tasks) if facts.is_full else ():
-        if operator.kind == "window" or (vertices and operator.vertex not in vertices):
-            continue
-        for life in lives_of(facts, task, operator, keys):
-            is_asked = about.window in (None, life.window) and about.timestamp in (None, life.timestamp)
-            if is_asked and life.fate(facts) is Fate.FIRED:
-                found.setdefault((task, operator.operator, *life.name), []).append(life)
+    for life in asked_lives(facts, about, tasks) if facts.is_full else ():
+        if life.operator.kind != "window" and life.fate(facts) is Fate.FIRED:
+            found.setdefault((life.task, life.operator.operator, *life.name), []).append(life)
     return [TimerFirings(lives) for lives in found.values()]

@@ -17,7 +17,8 @@ from flowsim.why.firings.firings import TimerFirings, WindowFirings, timer_firin
 from flowsim.why.firings.window_causes import firing_causes
 from flowsim.why.no_output import why_no_output
 from flowsim.why.run_facts import RunFacts, place_of
-from flowsim.why.timers.calls import life_text, sentence
+from flowsim.why.sentence import capital
+from flowsim.why.timers.calls import life_text
 from flowsim.why.timers.causes import fired_causes, registered_cause
 from flowsim.why.timers.question import why_timer
 
@@ -40,10 +41,9 @@ def why_fired(facts: RunFacts, words: Sequence[str], tasks: frozenset[int] | Non
 
 
 def _window(facts: RunFacts, one: WindowFirings) -> WhyAnswer:
-    name, at = sentence(window_text(*one.window)), facts.operator_in(one.task, one.operator.operator)
-    of_key = f" of key {facts.names.key(one.key)}" if one.key else ""
+    name, at = capital(window_text(*one.window)), facts.operator_in(one.task, one.operator.operator)
     moments = [facts.moment(row["time_ns"]) for _, row in one.fires]
-    text = f"{name}{of_key} fired {_times(moments)} at {at}."
+    text = f"{name}{facts.of_key(one.key)} fired {_times(moments)} at {at}."
     return WhyAnswer(Cause(text, ("10.7", "10.13"), place_of(one.fires[0][1])), tuple(firing_causes(facts, one)))
 
 
@@ -58,7 +58,7 @@ def _times(moments: Sequence[str]) -> str:
 def _timer(facts: RunFacts, one: TimerFirings) -> WhyAnswer:
     first = one.lives[0]
     ends = [life.end for life in one.lives if life.end is not None]
-    text = f"{sentence(life_text(facts, first))} fired {_times([facts.moment(end['time_ns']) for end in ends]).rstrip(',')}."
+    text = f"{capital(life_text(facts, first))} fired {_times([facts.moment(end['time_ns']) for end in ends]).rstrip(',')}."
     causes: list[Cause] = []
     for number, life in enumerate(one.lives):
         before = one.lives[number - 1] if number else None

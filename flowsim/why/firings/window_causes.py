@@ -15,7 +15,7 @@ from flowsim.units import MAX_WATERMARK
 from flowsim.why.answer import Cause
 from flowsim.why.firings.firings import WindowFirings
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.timers.calls import sentence
+from flowsim.why.sentence import capital
 
 _BY_WATERMARK: Final = ("event_time", "continuous_event_time", "end_of_stream")
 _CONTINUOUS: Final = ("continuous_event_time", "continuous_processing_time")
@@ -31,7 +31,7 @@ def firing_causes(facts: RunFacts, one: WindowFirings) -> list[Cause]:
         text, rules = _trigger(facts, one, row)
         ordinal = f"Firing {number + 1}, " if len(one.fires) > 1 else ""
         at = f"at {facts.moment(row['time_ns'])}"
-        text = f"{ordinal}{at}: {text}" if ordinal else f"{sentence(at)}: {text}"
+        text = f"{ordinal}{at}: {text}" if ordinal else f"{capital(at)}: {text}"
         text += f" It passed {count_text(row['rows'], 'record')} to the window function"
         text += " and purged them." if row["result"] == WindowResult.FIRE_AND_PURGE else "."
         causes.append(Cause(text, rules, place_of(row)))
@@ -183,7 +183,7 @@ def merged_causes(facts: RunFacts, one: WindowFirings) -> list[Cause]:
     for row in merges.equal(into_start=one.window[0], into_end=one.window[1]):
         start, end = row["window_start"], row["window_end"]
         last = fires.before(row["seq"]).equal(window_start=start, window_end=end).last()
-        text = f"{sentence(window_text(start, end))} was merged into it at {facts.moment(row['time_ns'])}"
+        text = f"{capital(window_text(start, end))} was merged into it at {facts.moment(row['time_ns'])}"
         if last is None:
             causes.append(Cause(f"{text}, before it had fired.", ("10.25", "10.26"), place_of(row)))
             continue

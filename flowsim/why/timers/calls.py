@@ -54,15 +54,9 @@ def timer_text(facts: RunFacts, name: TimerName) -> str:
     domain, timestamp, key, start, end, _ = name
     of_time = "event-time" if domain == TimeDomain.EVENT_TIME else "processing-time"
     of_window = f" of {window_text(start, end)}" if start < end else ""
-    of_key = f" of key {facts.names.key(key)}" if key else ""
-    return f"{of_time} timer {event_time(timestamp)}{of_window}{of_key}"
+    return f"{of_time} timer {event_time(timestamp)}{of_window}{facts.of_key(key)}"
 
 
 def life_text(facts: RunFacts, life: TimerLife) -> str:
     """A timer with its time, window, key and operator."""
     return f"{timer_text(facts, life.name)} at {facts.operator_in(life.task, life.operator.operator)}"
-
-
-def sentence(text: str) -> str:
-    """The text with a capital at its start."""
-    return f"{text[:1].upper()}{text[1:]}"

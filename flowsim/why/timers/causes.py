@@ -15,12 +15,13 @@ from flowsim.why.event_time.channel_texts import channel_text
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.timers.calls import call_of, is_same_call, life_text, sentence
+from flowsim.why.sentence import capital
+from flowsim.why.timers.calls import call_of, is_same_call, life_text
 
 
 def fate_cause(facts: RunFacts, life: TimerLife) -> Cause:
     """What became of a timer, in one sentence."""
-    name, row = sentence(life_text(facts, life)), life.last_row
+    name, row = capital(life_text(facts, life)), life.last_row
     place = None if row is None else place_of(row)
     match life.fate(facts):
         case Fate.FIRED:
@@ -28,7 +29,7 @@ def fate_cause(facts: RunFacts, life: TimerLife) -> Cause:
         case Fate.DELETED:
             text, rules = f"{name} was deleted at {_moment(facts, row)}, {_before(life)}: it did not fire.", ("9.11",)
         case Fate.WAITS:
-            text, rules = f"{name} is registered and has not fired{_by(facts)}.", ("9.1",)
+            text, rules = f"{name} is registered and has not fired{facts.by_moment}.", ("9.1",)
         case Fate.DROPPED:
             text, rules = f"{name} was dropped when its operator ended: it never fired.", ("3.27", "4.12")
         case Fate.LEFT:
@@ -70,7 +71,7 @@ def registered_cause(facts: RunFacts, life: TimerLife) -> Cause:
         return Cause(f"It was restored from {source}: no call of this run had registered it.", ("9.15",), place)
     call = call_of(facts, row, "timers")
     who = "a call that the recording does not show" if call is None else call.text
-    text = f"{sentence(who)} registered it at {_moment(facts, row)}{_registered_watermark(life, row)}."
+    text = f"{capital(who)} registered it at {_moment(facts, row)}{_registered_watermark(life, row)}."
     if life.restored != NO_CHECKPOINT and life.attempt:
         text += f" Attempt {life.attempt} restored it from checkpoint {life.restored}."
         return Cause(text, ("9.1", "9.15"), place_of(row))
@@ -168,7 +169,7 @@ def _deleted_causes(facts: RunFacts, life: TimerLife, lives: list[TimerLife]) ->
         return []
     call = call_of(facts, end, "timers")
     who = "a call that the recording does not show" if call is None else call.text
-    text = f"{sentence(who)} deleted it at {_moment(facts, end)}"
+    text = f"{capital(who)} deleted it at {_moment(facts, end)}"
     moved = _replacement(facts, life, end, lives)
     if moved is not None:
         text += f" and registered timer {event_time(moved.timestamp)} instead"
@@ -297,7 +298,3 @@ def _at_watermark(life: TimerLife) -> str:
 
 def _fire_rules(life: TimerLife) -> tuple[str, ...]:
     return ("9.4",) if life.is_event_time else ("9.9", "9.10")
-
-
-def _by(facts: RunFacts) -> str:
-    return "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"

@@ -18,7 +18,8 @@ from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import pane_text
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.timers.calls import call_of, sentence
+from flowsim.why.sentence import capital
+from flowsim.why.timers.calls import call_of
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
 from flowsim.why.timers.question import asked_lives, why_timer
 from flowsim.why.timers.window_timers import deleted_cause
@@ -84,8 +85,7 @@ def _merged(facts: RunFacts, operator: Operator, merge: Row) -> tuple[Cause, tup
     own = facts.in_attempt_of(merge, "window_merge")
     intake = own.rows("window_intake", merge["task"]).before(merge["seq"]).equal(operator=operator.operator).last()
     at = facts.operator_in(merge["task"], operator.operator)
-    of_key = _of_key(facts, merge["key"])
-    text = f"{sentence(window)}{of_key} was merged into {whole} at {facts.moment(merge['time_ns'])} at {at}."
+    text = f"{capital(window)}{facts.of_key(merge['key'])} was merged into {whole} at {facts.moment(merge['time_ns'])} at {at}."
     statement = Cause(text, ("10.25", "10.26"), place_of(merge))
     if intake is None:
         return statement, ()
@@ -94,7 +94,7 @@ def _merged(facts: RunFacts, operator: Operator, merge: Row) -> tuple[Cause, tup
         f"{record} opened a window that overlaps or touches it, so all of them became one. Its contents were merged into those "
         f"of {whole}, its trigger was cleared and its cleanup timer deleted. A timer of it that is left is ignored."
     )
-    return statement, (Cause(sentence(why), ("10.25", "10.26", "10.28"), place_of(intake)),)
+    return statement, (Cause(capital(why), ("10.25", "10.26", "10.28"), place_of(intake)),)
 
 
 def _cleaned(facts: RunFacts, pane: Pane) -> WhyAnswer | None:
@@ -133,9 +133,8 @@ def _cleanup_time(pane: Pane, cleanup: int, row: Row | None) -> Cause:
 
 
 def _still_there(facts: RunFacts, pane: Pane) -> WhyAnswer:
-    by = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
     name = facts.operator_in(pane.task, pane.operator.operator)
-    text = f"{pane_text(facts, pane)} has not been deleted{by} at {name}."
+    text = f"{pane_text(facts, pane)} has not been deleted{facts.by_moment} at {name}."
     cleanup = pane.plan.cleanup_of(pane.last_ms)
     place = place_of(pane.intakes[-1]) if pane.intakes else None
     if cleanup == MAX_WATERMARK:
@@ -145,7 +144,7 @@ def _still_there(facts: RunFacts, pane: Pane) -> WhyAnswer:
     if timer is not None and timer.end is not None and timer.fate(facts) is Fate.DELETED:
         # A trigger may delete the timer that it shares with the cleanup.
         call = call_of(facts, timer.end, "timers")
-        who = "A call" if call is None else sentence(call.text)
+        who = "A call" if call is None else capital(call.text)
         deleted = f"{who} deleted its cleanup timer of {event_time(cleanup)} at {facts.moment(timer.end['time_ns'])}"
         why = (
             f"{deleted}, because the trigger cleared its own timer of the same time. Only another record of the window registers "
@@ -167,7 +166,3 @@ def _cleanup_timer(facts: RunFacts, pane: Pane, cleanup: int) -> TimerLife | Non
         if life.window == pane.window and life.timestamp == cleanup and life.is_event_time is pane.plan.event_time
     ]
     return found[-1] if found else None
-
-
-def _of_key(facts: RunFacts, key: int) -> str:
-    return f" of key {facts.names.key(key)}" if key else ""

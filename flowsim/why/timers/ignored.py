@@ -10,7 +10,8 @@ from flowsim.trace.time import event_time
 from flowsim.why.about import About, about_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.run_facts import RunFacts, place_of
-from flowsim.why.timers.calls import life_text, sentence
+from flowsim.why.sentence import capital
+from flowsim.why.timers.calls import life_text
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text, registered_cause
 from flowsim.why.timers.question import asked_lives, timers_text
 from flowsim.why.timers.window_timers import ignored_cause
@@ -31,7 +32,7 @@ def why_ignored(facts: RunFacts, words: Sequence[str], tasks: frozenset[int] | N
         cause = ignored_cause(facts, life)
         # A cleanup timer does what it is for: it is explained if the question names it.
         if cause is not None and life.end is not None and (is_named or "10.16" not in cause.rules):
-            text = f"{sentence(life_text(facts, life))} fired at {facts.moment(life.end['time_ns'])} without an effect."
+            text = f"{capital(life_text(facts, life))} fired at {facts.moment(life.end['time_ns'])} without an effect."
             statement = Cause(text, cause.rules, place_of(life.end))
             return WhyAnswer(statement, (registered_cause(facts, life), cause))
     behind = [life for life in lives if _was_due(life)]
@@ -56,7 +57,7 @@ def _explained(facts: RunFacts, life: TimerLife, others: list[TimerLife]) -> Why
     statement = fate_cause(facts, life)
     if _was_due(life) and row is not None and life.fate(facts) is Fate.FIRED:
         text = (
-            f"{sentence(life_text(facts, life))} was due when it was registered at {facts.moment(row['time_ns'])}, at watermark "
+            f"{capital(life_text(facts, life))} was due when it was registered at {facts.moment(row['time_ns'])}, at watermark "
             f"{event_time(row['watermark'])}: the registration fired nothing."
         )
         statement = Cause(text, ("9.7",), place_of(row))
@@ -65,8 +66,7 @@ def _explained(facts: RunFacts, life: TimerLife, others: list[TimerLife]) -> Why
 
 def _none(facts: RunFacts, about: About, lives: list[TimerLife]) -> WhyAnswer:
     """No timer was without an effect."""
-    by = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
-    text = f"No {timers_text(about)} was ignored{by}."
+    text = f"No {timers_text(about)} was ignored{facts.by_moment}."
     equal = (
         "A call that registers a timer with the time, key and window of a registered one, or deletes a timer that is not there, "
         "changes nothing. Such calls are not recorded."

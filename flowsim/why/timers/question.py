@@ -36,10 +36,9 @@ def asked_lives(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> 
     if not facts.is_full:
         raise BadInput("timers are recorded at level full only; run the job again with 'record: full' in its settings")
     keys = keys_of(facts, about.key)
-    vertices = {one.operator.vertex for one in about.operators}
     found = []
     for task, operator in timer_operators(facts, tasks):
-        if not vertices or operator.vertex in vertices:
+        if about.has(operator):
             found += [life for life in lives_of(facts, task, operator, keys) if _is_asked(about, life)]
     return found
 
@@ -63,13 +62,11 @@ def _none(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyAns
     if not operators:
         text = "No timer was registered: this job has no keyed stream, and timers need keys."
         return WhyAnswer(Cause(text, ("9.17",)))
-    by = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
-    statement = Cause(f"No {timers_text(about)} was registered{by}.", ("9.1",))
+    statement = Cause(f"No {timers_text(about)} was registered{facts.by_moment}.", ("9.1",))
     keys = keys_of(facts, about.key)
     causes = []
-    vertices = {one.operator.vertex for one in about.operators}
     for task, operator in operators:
-        if not vertices or operator.vertex in vertices:
+        if about.has(operator):
             causes += restored_causes(facts, task, operator, TIMERS)
     for task, operator in operators if keys else ():
         arrived = key_records(facts, task, keys or frozenset()).arrived

@@ -12,6 +12,7 @@ from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+from flowsim.why.sentence import capital
 from flowsim.why.timers.calls import call_of
 
 
@@ -32,12 +33,8 @@ def ignored_cause(facts: RunFacts, life: TimerLife) -> Cause | None:
     end, window = life.end, life.window
     if end is None or window is None or end["action"] != TimerAction.FIRE or life.operator.kind != "window":
         return None
-    of_window = {
-        "operator": life.operator.operator,
-        "key": life.key,
-        "window_start": window[0],
-        "window_end": window[1],
-    }
+    name, of_life = capital(window_text(*window)), {"operator": life.operator.operator, "key": life.key}
+    of_window = {**of_life, "window_start": window[0], "window_end": window[1]}
     if len(in_call_of(facts, end, "window_fire").equal(**of_window)):
         return None
     place = place_of(end)
@@ -47,7 +44,7 @@ def ignored_cause(facts: RunFacts, life: TimerLife) -> Cause | None:
     if merge is not None and _is_gone(own, life, merge):
         whole = window_text(merge["into_start"], merge["into_end"])
         text = (
-            f"{_name(window)} was merged into {whole} at {facts.moment(merge['time_ns'])}: a timer of a window that was merged "
+            f"{name} was merged into {whole} at {facts.moment(merge['time_ns'])}: a timer of a window that was merged "
             "into another one is ignored."
         )
         return Cause(text, ("10.28",), place_of(merge))
@@ -102,22 +99,17 @@ def deleted_cause(facts: RunFacts, life: TimerLife) -> Cause | None:
     call = call_of(facts, end, "timers")
     if call is None:
         return None
-    own = facts.in_attempt_of(end, "timers")
+    own, name = facts.in_attempt_of(end, "timers"), capital(window_text(*window))
     rows = own.rows("window_merge", life.task).after(call.row["seq"])
     merge = rows.equal(key=life.key, window_start=window[0], window_end=window[1]).first()
     boundary = in_call_of(facts, end, "window_merge")["seq"].tolist()
     if merge is not None and (merge["seq"] < end["seq"] or bool(np.isin(merge["seq"], boundary))):
         whole = window_text(merge["into_start"], merge["into_end"])
-        text = f"{_name(window)} was merged into {whole}, so its timers were deleted; the larger window has timers of its own."
+        text = f"{name} was merged into {whole}, so its timers were deleted; the larger window has timers of its own."
         return Cause(text, ("10.26", "10.27"), place_of(merge))
     plan = window_plan(life.operator)
     is_own = call.is_timer and (call.row["window_start"], call.row["window_end"]) == window
     if plan is not None and is_own and call.row["timestamp"] == plan.cleanup_of(last_of(*window)):
-        text = f"{_name(window)} was cleaned up by that timer: the trigger deletes the timer that it had stored."
+        text = f"{name} was cleaned up by that timer: the trigger deletes the timer that it had stored."
         return Cause(text, ("10.13", "10.21"), place_of(call.row))
     return None
-
-
-def _name(window: tuple[int, int]) -> str:
-    text = window_text(*window)
-    return f"{text[0].upper()}{text[1:]}"

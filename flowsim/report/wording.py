@@ -1,45 +1,35 @@
-"""The phrases of ``flowsim trace`` as JSON: the viewer makes the same sentences from them."""
+"""The sentences of ``flowsim trace`` as JSON: the viewer fills in the same templates."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
+from flowsim.facts.checkpoint_tables import CHECKPOINT_TABLES
 from flowsim.facts.kinds import CheckpointReason
-from flowsim.trace import phrases
-from flowsim.trace.phrases import Phrases
-
-_TABLES: Final[dict[str, Phrases]] = {
-    "sent": phrases.SENT,
-    "received": phrases.RECEIVED,
-    "life": phrases.LIFE,
-    "segments": phrases.SEGMENTS,
-    "credits": phrases.CREDITS,
-    "timers": phrases.TIMERS,
-    "state_changes": phrases.STATE_CHANGES,
-    "waits": phrases.WAITS,
-    "actions": phrases.ACTIONS,
-}
-_CHECKPOINT_TABLES: Final[dict[str, Phrases]] = {
-    "checkpoint_steps": phrases.CHECKPOINT_STEPS,
-    "stored_kinds": phrases.STORED_KINDS,
-    "committables": phrases.COMMITTABLES,
-}
-_SINGLE: Final = {
-    "mail_in_yield": phrases.MAIL_IN_YIELD,
-    "mail_or_input": phrases.MAIL_OR_INPUT,
-    "soft_back_pressure": phrases.SOFT_BACK_PRESSURE,
-}
+from flowsim.facts.schema import TABLES
+from flowsim.recording.causal_order import TASK_TABLES
+from flowsim.trace.sentences import SENTENCES
+from flowsim.trace.template import as_json, parsed
 
 
 def wording(checkpoints: bool = True) -> dict[str, Any]:
-    """By the name of a set of phrases: text and rules per member; and the single phrases.
+    """Returns the sentences of facts of tasks by table: ``text``, ``rules``, and by the columns ``by`` the phrases.
 
-    ``checkpoints``: with the phrases of checkpoints, and ``reasons``: the names of the reasons why one failed.
+    ``checkpoints``: with those of checkpoints, and ``reasons``: the names of the reasons why one failed.
     """
-    tables: dict[str, Any] = {
-        name: {str(int(member)): [text, list(rules)] for member, (text, rules) in table.items()}
-        for name, table in {**_TABLES, **(_CHECKPOINT_TABLES if checkpoints else {})}.items()
-    }
-    if checkpoints:
-        tables["reasons"] = {str(int(reason)): reason.name for reason in CheckpointReason}
-    return {**tables, **{name: [text, list(rules)] for name, (text, rules) in _SINGLE.items()}}
+    tables = [table for table in TASK_TABLES if checkpoints or table not in CHECKPOINT_TABLES]
+    sentences = {"sentences": {table.name: _sentence(table.name) for table in tables}}
+    if not checkpoints:
+        return sentences
+    return {**sentences, "reasons": {str(int(reason)): reason.name for reason in CheckpointReason}}
+
+
+def _sentence(name: str) -> dict[str, Any]:
+    text, rules, by, phrases = SENTENCES[name]
+
+    def both(text: str, rules: str) -> dict[str, Any]:
+        return {"text": as_json(parsed(text, TABLES[name])), "rules": as_json(parsed(rules, TABLES[name]))}
+
+    members = [(member if isinstance(member, tuple) else (member,), phrase) for member, phrase in phrases.items()]
+    by_members = {",".join(str(int(each)) for each in member): both(*phrase) for member, phrase in members}
+    return {**both(text, rules), "by": by, "phrases": by_members}

@@ -25,8 +25,6 @@ from flowsim.laws.job_history import CheckpointEvent
 from flowsim.trace.record_values import RecordValues
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from flowsim.recording.manifest import RecordedReason
     from flowsim.recording.reader import Recording
 
@@ -39,7 +37,7 @@ class Names:
     """The description tables of a recording, by id; an unknown id is shown as a number."""
 
     def __init__(self, recording: Recording) -> None:
-        self._recording = recording
+        self.recording = recording
         self._tasks = {int(row[0]): row for row in recording.static_rows("tasks")}
         self._operators = {(int(row[0]), int(row[1])): str(row[2]) for row in recording.static_rows("operators")}
         self._kinds = {(int(row[0]), int(row[1])): str(row[3]) for row in recording.static_rows("operators")}
@@ -53,11 +51,6 @@ class Names:
         self.on_real_clock = recording.manifest.run.clock == "real"
 
     @property
-    def directory(self) -> Path:
-        """The directory of the recording."""
-        return self._recording.directory
-
-    @property
     def tasks(self) -> dict[int, str]:
         """All tasks, by id."""
         return {task: str(row[3]) for task, row in self._tasks.items()}
@@ -69,7 +62,7 @@ class Names:
     @cached_property
     def reasons(self) -> dict[int, RecordedReason]:
         """The causes of failures, by their numbers; empty if the run was killed."""
-        return {each.failure: each for each in self._recording.manifest.failures}
+        return {each.failure: each for each in self.recording.manifest.failures}
 
     def reason(self, failure: int) -> str:
         """Describes the cause of a failure: operator, record and error; '' if it is not recorded."""
@@ -84,11 +77,16 @@ class Names:
 
     def short_task(self, task: int) -> str:
         """Names a task by the first operator of its chain: ``Source: lines (1/2)``."""
-        row = self._tasks.get(task)
-        if row is None:
-            return f"task {task}"
-        _, bracket, subtask = str(row[3]).rpartition(" (")
-        return f"{self.vertex(int(row[1]))}{bracket}{subtask}"
+        return self._short_tasks.get(task) or f"task {task}"
+
+    @cached_property
+    def _short_tasks(self) -> dict[int, str]:
+        # A trace names a task in every line, so the names are made once.
+        ends = {task: str(row[3]).rpartition(" (") for task, row in self._tasks.items()}
+        return {
+            task: f"{self.vertex(int(self._tasks[task][1]))}{bracket}{subtask}"
+            for task, (_, bracket, subtask) in ends.items()
+        }
 
     def vertex_of(self, task: int) -> int:
         """Returns the job vertex of a task; raises KeyError for an unknown task."""
@@ -153,7 +151,7 @@ class Names:
     @cached_property
     def alignment_settings(self) -> AlignmentSettings | None:
         """The settings of barriers; None for a job without checkpoints."""
-        return AlignmentSettings.recorded(self._recording.manifest.run.settings)
+        return AlignmentSettings.recorded(self.recording.manifest.run.settings)
 
     @cached_property
     def forced(self) -> dict[int, ForcedAlignment]:
@@ -168,8 +166,8 @@ class Names:
     def unaligned_checkpoints(self) -> frozenset[int]:
         """The checkpoints whose barriers overtake data from their trigger on, or after their timeout (rule 12.47)."""
         found = set()
-        for epoch in range(len(self._recording.epochs)):
-            for event in checkpoint_events(self._recording, epoch):
+        for epoch in range(len(self.recording.epochs)):
+            for event in checkpoint_events(self.recording, epoch):
                 if event.action == CheckpointAction.TRIGGERED and self._is_unaligned(event):
                     found.add(event.checkpoint)
         return frozenset(found)
@@ -178,7 +176,7 @@ class Names:
         try:
             alignment, kind = AlignmentType(event.alignment), SnapshotKind(event.type)
         except ValueError:
-            raise job_fact_out_of_range(self._recording, CHECKPOINTS.name, event.step) from None
+            raise job_fact_out_of_range(self.recording, CHECKPOINTS.name, event.step) from None
         of_all = checkpoint_alignment(alignment, kind, self.alignment_settings)
         return of_all is None or of_all.reason is AlignedReason.TIMEOUT
 
@@ -225,12 +223,12 @@ class Names:
 
     @cached_property
     def _states(self) -> dict[tuple[int, int, int], tuple[str, str]]:
-        rows = self._recording.static_rows("states")
+        rows = self.recording.static_rows("states")
         return {(int(row[0]), int(row[1]), int(row[2])): (str(row[3]), str(row[4])) for row in rows}
 
     @cached_property
     def _keys(self) -> dict[int, str]:
-        return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}
+        return {int(row[1]): str(row[4]) for row in self.recording.static_rows("keys")}
 
     def find_tasks(self, text: str) -> list[int]:
         """Finds a task by its id, its name, also as the trace prints it, or a unique part of the name; or all subtasks of

@@ -25,7 +25,7 @@ def element_text(kind: int, timestamp: int, value: str = "") -> str:
     """Returns the text after the kind of an element: its value and time, its status or its mode."""
     match ElementKind(kind):
         case ElementKind.RECORD:
-            return joined(value, _time_text(timestamp))
+            return joined(value, time_text(timestamp))
         case ElementKind.STATUS:
             return STATUS.get(timestamp, str(timestamp))
         case ElementKind.END_OF_DATA:
@@ -40,10 +40,10 @@ def element_text(kind: int, timestamp: int, value: str = "") -> str:
 
 def record_text(noun: str, timestamp: int, value: str) -> str:
     """Returns ``record ["a",1] (timestamp 7 ms)``, or ``a record (timestamp 7 ms)`` without a known value."""
-    return joined(f"{noun} {value}" if value else f"a {noun}", _time_text(timestamp))
+    return joined(f"{noun} {value}" if value else f"a {noun}", time_text(timestamp))
 
 
-def _time_text(timestamp: int) -> str:
+def time_text(timestamp: int) -> str:
     return "" if timestamp == NO_TIMESTAMP else f"(timestamp {event_time(timestamp)})"
 
 

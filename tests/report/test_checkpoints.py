@@ -14,8 +14,6 @@ from flowsim.facts.kinds import CheckpointStep, ElementKind
 from flowsim.facts.schema import TABLES
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
-from flowsim.trace.names import Names
-from flowsim.trace.sentences import sentence
 from tests.report.conftest import OpenReport
 from tests.support.accessibility import violations
 
@@ -63,7 +61,6 @@ MODEL = """
             ({barrier: {channel, sent, received}, before, behind}) => [channel, sent, received, before, behind]
         ),
         attempts: [...names.tasks.keys()].map(task => attempts.at(task, facts.count - 1)),
-        sentences: Array.from({length: facts.count}, (_, place) => flowsim.model.sentences.at(place)),
     }
 }
 """
@@ -111,8 +108,8 @@ def cuts_of(recording: Recording, facts: list[Fact]) -> list[list[int]]:
     return found
 
 
-def test_numbers_and_sentences_of_checkpoints_equal_the_facts(recording: Recording, open_report: OpenReport) -> None:
-    facts, names = list(merged_facts(recording, Selection())), Names(recording)
+def test_numbers_of_checkpoints_equal_the_facts(recording: Recording, open_report: OpenReport) -> None:
+    facts = list(merged_facts(recording, Selection()))
     metrics = [row["alignment_ns"] for _, row in rows_of(facts, "checkpoint_metrics") if row["checkpoint"] == 1]
 
     page = open_report(recording, "#view=checkpoints&checkpoint=1", dark=True)
@@ -130,11 +127,6 @@ def test_numbers_and_sentences_of_checkpoints_equal_the_facts(recording: Recordi
     assert max(metrics) > 0
     assert found["cuts"] == cuts_of(recording, facts)
     assert found["cuts"][0][3] > 0
-    assert [(one["text"], one["rules"]) for one in found["sentences"]] == [
-        (text, list(rules))
-        for fact in facts
-        for text, rules in [sentence(names, fact.table, fact.row, fact.depth)]
-    ]  # fmt: skip
     assert page.locator("[aria-label='Subtasks of checkpoint 1'] tbody tr").count() == 3
     assert page.locator("[aria-label='Failures and restarts'] tbody tr").count() == 1
     assert violations(page) == []

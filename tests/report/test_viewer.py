@@ -34,8 +34,10 @@ def test_states_queues_and_credits_equal_those_counted_from_facts(
     assert [(one["step"], seen_by_viewer(one)) for one in found] == expected
 
 
-@pytest.mark.parametrize("name", ["02", "12", "13", "24", "27", "40b"])
-def test_sentences_and_rules_equal_those_of_trace(open_report: OpenReport, recordings: Recordings, name: str) -> None:
+@pytest.mark.parametrize("name", ["27", "40b"])
+def test_fields_of_sentences_have_the_format_of_trace(
+    open_report: OpenReport, recordings: Recordings, name: str
+) -> None:
     recording = recordings(name)
     names = Names(recording)
     expected = [

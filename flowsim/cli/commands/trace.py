@@ -23,7 +23,7 @@ from flowsim.limits import Limits, limits_of
 from flowsim.quantities import count_text
 from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
-from flowsim.trace.job_facts import NO_TASK, THE_JOB, facts_with_job, has_job_facts, job_sentence
+from flowsim.trace.job_facts import NO_TASK, THE_JOB, facts_with_job, has_job_facts
 from flowsim.trace.kinds import tables_of_checkpoint, wanted_tables
 from flowsim.trace.links import report_link
 from flowsim.trace.names import Names
@@ -112,8 +112,6 @@ class TraceOutput:
 
     def sentence(self, fact: Fact) -> Sentence:
         """Returns a fact as text. Raises BadInput if one of its numbers is out of range."""
-        if fact.task == NO_TASK:
-            return job_sentence(self.recording, self.names, fact)
         return sentence(self.names, fact.table, fact.row, fact.depth)
 
 

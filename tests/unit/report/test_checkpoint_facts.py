@@ -94,5 +94,6 @@ def test_recording_without_checkpoints_has_no_sections_phrases_or_rules_of_them(
     head = decode(build_payload(recorded("12", tmp_path / "run"), "out/run")).head
 
     assert not {"checkpoints", "restarts"} & set(head["sections"])
-    assert not {"checkpoint_steps", "stored_kinds", "committables", "reasons"} & set(head["wording"])
+    assert not {"checkpoint_steps", "stored_state", "committables"} & set(head["wording"]["sentences"])
+    assert "reasons" not in head["wording"]
     assert not [number for number in head["rules"] if number.startswith("12.")]

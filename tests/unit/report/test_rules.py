@@ -6,16 +6,17 @@ import re
 from pathlib import Path
 
 from flowsim.graph.alignment import FORCED_RULE
-from flowsim.report.rules import CITED, rule_texts
+from flowsim.report.rules import rule_texts
 
 ROOT = Path(__file__).parents[3]
 
 
 def test_every_rule_that_sentences_cite_is_in_reports() -> None:
-    sources = [path.read_text() for path in (ROOT / "flowsim/trace").glob("*.py")]
+    source = (ROOT / "flowsim/trace/sentences.py").read_text() + (ROOT / "flowsim/trace/phrases.py").read_text()
 
-    cited = {number for source in sources for number in re.findall(r'"(\d{1,2}\.\d{1,3})"', source)}
-    assert cited | {FORCED_RULE} == set(CITED)
+    cited = set(re.findall(r"\b\d{1,2}\.\d{1,3}\b", source))
+    assert len(cited) > 100
+    assert cited | {FORCED_RULE} == set(rule_texts())
 
 
 def test_rule_has_its_text_and_line() -> None:

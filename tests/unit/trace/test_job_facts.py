@@ -19,10 +19,11 @@ from flowsim.facts.kinds import (
     StoredAction,
 )
 from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
-from flowsim.recording.merged_facts import Fact, Selection
-from flowsim.trace.job_facts import NO_TASK, facts_with_job, job_sentence
+from flowsim.recording.merged_facts import Selection
+from flowsim.trace.job_facts import NO_TASK, facts_with_job
 from flowsim.trace.kinds import wanted_tables
 from flowsim.trace.names import Names
+from flowsim.trace.sentences import sentence
 
 SCENARIO = """\
 flowsim: 1
@@ -88,7 +89,7 @@ def test_every_action_of_a_checkpoint_has_a_sentence(action: CheckpointAction, r
     event = CheckpointEvent(
         0, 1, 7, action, SnapshotKind.SAVEPOINT, AlignmentType.ALIGNED, CheckpointReason.CHECKPOINT_EXPIRED, 0, 3, 1, 10
     )
-    text, rules = job_sentence(recording, Names(recording), Fact("checkpoints", -1, 1, 0, tuple(event)))
+    text, rules = sentence(Names(recording), "checkpoints", tuple(event))
     assert text
     assert rules
     is_failure = action in (CheckpointAction.REJECTED, CheckpointAction.DECLINED, CheckpointAction.ABORTED)
@@ -109,7 +110,7 @@ def test_every_action_of_a_checkpoint_has_a_sentence(action: CheckpointAction, r
     ],
 )
 def test_restart_has_a_sentence(event: RestartEvent, text: str, recording: Recording) -> None:
-    assert job_sentence(recording, Names(recording), Fact("restarts", -1, 1, 0, tuple(event))).text == text
+    assert sentence(Names(recording), "restarts", tuple(event)).text == text
 
 
 UNALIGNED = """\
@@ -148,7 +149,7 @@ def test_in_flight_data_of_a_checkpoint_is_shown_per_channel_when_stored_and_whe
 
 def test_in_flight_data_after_rescaling_is_shown_with_its_old_channel(recording: Recording) -> None:
     event = StoredChannelEvent(0, 1, 4, StoredAction.RESTORED, 0, 2, 5, -1, 0, 0, 0, 0, 0, 7, 0, 0, 0)
-    found = job_sentence(recording, Names(recording), Fact("stored_channels", -1, 1, 0, tuple(event)))
+    found = sentence(Names(recording), "stored_channels", tuple(event))
     assert found.text == (
         "gives Source: numbers (1/1) 7 records of the old channel from subtask 2 to subtask 5 of "
         "Source: numbers -> Sink: kept from checkpoint 4"
@@ -158,6 +159,6 @@ def test_in_flight_data_after_rescaling_is_shown_with_its_old_channel(recording:
 def test_number_that_no_run_records_is_refused_with_the_table(recording: Recording) -> None:
     row = (0, 1, 1, 99, 0, 0, 0, -1, 1, 0, 0)
     with pytest.raises(BadInput, match=r"checkpoints.*fact 0 has a number that is out of range"):
-        job_sentence(recording, Names(recording), Fact("checkpoints", -1, 1, 0, row))
+        sentence(Names(recording), "checkpoints", row)
     with pytest.raises(BadInput, match=r"stored_channels.*fact 0 has a number that is out of range"):
-        job_sentence(recording, Names(recording), Fact("stored_channels", -1, 1, 0, (0, 1, 1, 99, *[0] * 13)))
+        sentence(Names(recording), "stored_channels", (0, 1, 1, 99, *[0] * 13))

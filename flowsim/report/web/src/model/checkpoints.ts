@@ -217,7 +217,7 @@ export class Checkpoints {
       const key = `${vertex} ${operator} ${kind} ${state}`;
       let one = found.get(key);
       if (!one) {
-        const what = this.head.wording.stored_kinds?.[String(kind)]?.[0] ?? "state";
+        const what = String(this.head.wording.sentences.stored_state?.phrases[kind]?.text ?? "state");
         one = {
           vertex, operator: this.names.operator(task, operator), what, name: this.names.record(state), subtasks: 0,
           entries: 0, tasks: new Set(),

@@ -19,26 +19,29 @@ export interface Section {
   buckets?: number;
 }
 
-export type Phrase = [text: string, rules: string[]];
-export type Phrases = Record<string, Phrase>;
+/** A part of a template, as flowsim/trace/template.py describes it. */
+export type Part = string | Field | Alternative[];
+export interface Field {
+  format: string;
+  /** Without it: the column of the format's name. */
+  column?: string;
+  /** The format's argument. */
+  text?: string;
+}
+export interface Alternative {
+  guard?: [column: string, comparison: string, other: number | string];
+  parts: Part[];
+}
+export interface Phrase {
+  text: Part[];
+  rules: Part[];
+}
 
+/** The sentences of facts. */
 export interface Wording {
-  sent: Phrases;
-  received: Phrases;
-  life: Phrases;
-  segments: Phrases;
-  credits: Phrases;
-  timers: Phrases;
-  state_changes: Phrases;
-  waits: Phrases;
-  actions: Phrases;
-  mail_in_yield: Phrase;
-  mail_or_input: Phrase;
-  soft_back_pressure: Phrase;
-  /** Those of checkpoints: only if the recording has some. ``reasons``: names of the reasons why a checkpoint failed. */
-  checkpoint_steps?: Phrases;
-  stored_kinds?: Phrases;
-  committables?: Phrases;
+  /** By table. Those of checkpoints only if the recording has some. ``phrases``: by the numbers in the columns ``by``. */
+  sentences: Record<string, Phrase & { by: string[]; phrases: Record<string, Phrase> }>;
+  /** Names of the reasons why a checkpoint failed. */
   reasons?: Record<string, string>;
 }
 

@@ -36,4 +36,3 @@ export function isData(kind: number): boolean {
 
 /** ``actions.priority`` of a wait for mail while the output is full: soft back pressure (rule 4.6). */
 export const OUTPUT_FULL = -2;
-export const MAX_PRIORITY = 2 ** 31 - 1;

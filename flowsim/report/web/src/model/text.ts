@@ -11,8 +11,8 @@ export function commas(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
-export function count(value: number, noun: string): string {
-  return `${commas(value)} ${noun}${value === 1 ? "" : "s"}`;
+export function count(value: number, noun: string, plural = `${noun}s`): string {
+  return `${commas(value)} ${value === 1 ? noun : plural}`;
 }
 
 export function joined(...words: string[]): string {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
+from flowsim.state.broadcast_state import BroadcastState, ReadOnlyBroadcastState
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -11,6 +11,7 @@ from flowsim.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+from flowsim.state.operator_state_store import OperatorStateStore
 from flowsim.state.state_ttl_config import StateTtlConfig
 from flowsim.state.states import (
     AggregatingState,

@@ -59,7 +59,7 @@ class StreamSource(StreamOperator):
         if isinstance(self.function, ReaderSourceFunction):
             self._reader_state = ReaderState(self.function.reader, context, self.ctx)
         else:
-            initialize_function(self.function, context, factory=function_states(self.ctx))
+            initialize_function(self.function, context, states=function_states(self.ctx))
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         """Stores the state of the function; the task holds the checkpoint lock (rule 12.116)."""
@@ -71,7 +71,7 @@ class StreamSource(StreamOperator):
     def open(self) -> None:
         if not self._is_initialized:
             without_checkpoints = StateInitializationContext(OperatorStateBackend(self.ctx.operator_name))
-            initialize_function(self.function, without_checkpoints, factory=function_states(self.ctx))
+            initialize_function(self.function, without_checkpoints, states=function_states(self.ctx))
         self._is_open = True
         self.function.open(RuntimeContext(self.ctx, None))
         if isinstance(self.function, ReaderSourceFunction):

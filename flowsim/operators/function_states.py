@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.state.descriptors import ListStateDescriptor, MapStateDescriptor
 from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, OperatorListState
 from flowsim.values.closed_set import checked_copy, copy_value
 from flowsim.values.keys import state_key
@@ -73,19 +71,3 @@ class FunctionBroadcastState:
     def items(self) -> list[tuple[object, object]]:
         """Returns copies of the keys and values."""
         return [(key, copy_value(value)) for key, value in self._state.get()]
-
-
-class FunctionStateFactory:
-    """Creates the states that a function reads and writes, on those of its operator."""
-
-    __slots__ = ()
-
-    def list_state(self, descriptor: ListStateDescriptor, state: OperatorListState) -> FunctionListState:
-        return FunctionListState(descriptor.name, state)
-
-    def broadcast_state(self, descriptor: MapStateDescriptor, state: OperatorBroadcastState) -> FunctionBroadcastState:
-        return FunctionBroadcastState(state)
-
-
-FUNCTION_STATES: Final = FunctionStateFactory()
-"""The factory of states that are not observed."""

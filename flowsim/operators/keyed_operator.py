@@ -13,7 +13,6 @@ from flowsim.operators.stored_namespaces import restore_timers, restored_namespa
 from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, StreamOperator
 from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
-from flowsim.state.observed_state_backend import ObservedStateBackend
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredCell, TimerStream
 from flowsim.state.state_changes import StateChanges
@@ -106,12 +105,8 @@ class KeyedOperator(StreamOperator):
         if trace is not None and trace.state is not None and self.key_facts is not None:
             self.state_changes = StateChanges(trace.state, ctx.operator_index, self.key_facts)
         factory = ctx.components.state_factory
-        self.state = (
-            KeyedStateBackend(ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms, factory)
-            if self.state_changes is None
-            else ObservedStateBackend(
-                ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms, self.state_changes, factory
-            )
+        self.state = KeyedStateBackend(
+            ctx.key_group_range, ctx.max_parallelism, ctx.key_type, now_ms, factory, self.state_changes
         )
         self.state.on_move_changed = self._keep_move
         self._keep_move()

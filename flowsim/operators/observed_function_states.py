@@ -1,109 +1,73 @@
-"""Operator states of user functions that are compared with their models (law ``state``)."""
+"""The operator states of user functions, compared with models if the run records state (law ``state``)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from typing import Final
 
 from flowsim.facts.kinds import StateAction
-from flowsim.operators.function_states import (
-    FUNCTION_STATES,
-    FunctionBroadcastState,
-    FunctionListState,
-    FunctionStateFactory,
-)
+from flowsim.operators.function_states import FunctionBroadcastState, FunctionListState
 from flowsim.operators.stream_operator import OperatorContext
 from flowsim.state.descriptors import ListStateDescriptor, MapStateDescriptor
-from flowsim.state.observed_broadcast_state import UnkeyedCell, UnkeyedReport, no_time_ms
+from flowsim.state.list_state_observer import ListObserver
+from flowsim.state.observed_states import Observed, by_observer, iterator_by_observer
 from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, OperatorListState
 from flowsim.state.state_changes import NoKeys, StateChanges
-from flowsim.state.state_model import ListModel
+from flowsim.state.state_observers import UnkeyedReport, observe_without_keys
 from flowsim.values.closed_set import copy_value
 from flowsim.values.equality import are_equal
 from flowsim.values.keys import state_key
 
 
-class ObservedFunctionListState(FunctionListState):
-    """Wraps a list without a key, and compares each call with the model."""
+class ObservedFunctionListState(Observed, FunctionListState):
+    """An observed list without a key."""
 
-    __slots__ = ("_list", "_model")
-
-    def __init__(self, wrapped: FunctionListState, name: str, state: OperatorListState, model: ListModel) -> None:
-        super().__init__(name, state)
-        self._list = wrapped
-        self._model = model
-
-    def get(self) -> list[object]:
-        return self._read(self._list.get)
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(self._read(lambda: list(self._list)))
-
-    def _read(self, read: Callable[[], list[object]]) -> list[object]:
-        self._model.begin(None)
-        elements = read()
-        self._model.list_read(elements)
-        return elements
-
-    def add(self, value: object) -> None:
-        self._model.begin(None)
-        self._list.add(value)
-        self._model.appended([value])
-
-    def add_all(self, values: Iterable[object]) -> None:
-        self._model.begin(None)
-        added = list(values)
-        self._list.add_all(added)
-        self._model.appended(added)
-
-    def update(self, values: Iterable[object]) -> None:
-        self._model.begin(None)
-        elements = list(values)
-        self._list.update(elements)
-        self._model.updated(elements)
-
-    def clear(self) -> None:
-        self._model.begin(None)
-        self._list.clear()
-        self._model.cleared()
+    get = by_observer("get")
+    __iter__ = iterator_by_observer("get")
+    add = by_observer("add")
+    add_all = by_observer("add_all")
+    update = by_observer("update")
+    clear = by_observer("clear")
 
 
-class ObservedFunctionBroadcastState(FunctionBroadcastState):
-    """Wraps a map without a key, and compares each call with what the calls before it make of the map."""
+class ObservedFunctionBroadcastState(Observed, FunctionBroadcastState):
+    """An observed map without a key."""
 
-    __slots__ = ("_expected", "_map", "_report")
+    get = by_observer("get")
+    put = by_observer("put")
+    items = by_observer("items")
 
-    def __init__(
-        self,
-        wrapped: FunctionBroadcastState,
-        state: OperatorBroadcastState,
-        expected: dict[object, tuple[object, object]],
-        report: UnkeyedReport,
-    ) -> None:
-        """``expected``: the pairs by the ``state_key`` of their keys, the pair that was put last comes last."""
-        super().__init__(state)
-        self._map = wrapped
-        self._expected = expected
+
+class PairsObserver:
+    """Compares a map without a key with what its calls make of it: the pair that was put last comes last."""
+
+    __slots__ = ("_expected", "_pairs", "_report")
+
+    def __init__(self, pairs: OperatorBroadcastState, report: UnkeyedReport) -> None:
+        self._pairs = pairs
+        self._expected = {state_key(pair[0]): pair for pair in pairs.get()}
         self._report = report
 
-    def get(self, key: object) -> object:
-        value = self._map.get(key)
+    def begin(self, namespace: object) -> None:
+        """Does nothing: a call of this state changes nothing when it raises an error."""
+
+    def get(self, call: Callable[[object], object], key: object) -> object:
+        value = call(key)
         expected = self._expected.get(state_key(key), (None, None))[1]
         self._compare(value, expected, StateAction.WRONG_READ)
         return value
 
-    def put(self, key: object, value: object) -> None:
-        self._map.put(key, value)
+    def put(self, call: Callable[[object, object], None], key: object, value: object) -> None:
+        call(key, value)
         key_id = state_key(key)
         self._expected.pop(key_id, None)
         self._expected[key_id] = (copy_value(key), copy_value(value))
-        stored = list(self._state.get())
-        if self._compare(stored, list(self._expected.values()), StateAction.WRONG_CONTENT):
-            return
-        self._expected.clear()
-        self._expected.update((state_key(pair[0]), pair) for pair in stored)
+        stored = list(self._pairs.get())
+        if not self._compare(stored, list(self._expected.values()), StateAction.WRONG_CONTENT):
+            self._expected = {state_key(pair[0]): pair for pair in stored}
 
-    def items(self) -> list[tuple[object, object]]:
-        items = self._map.items()
+    def items(self, call: Callable[[], list[tuple[object, object]]]) -> list[tuple[object, object]]:
+        items = call()
         self._compare(items, list(self._expected.values()), StateAction.WRONG_READ)
         return items
 
@@ -115,37 +79,45 @@ class ObservedFunctionBroadcastState(FunctionBroadcastState):
         return False
 
 
-class ObservedFunctionStates(FunctionStateFactory):
-    """Creates observed states; each state has one model for all calls of the store."""
+class FunctionStates:
+    """Creates the states that a function reads and writes, on those of its operator.
+
+    With ``changes``, the states are observed; each state has one observer for all calls of the store.
+    """
 
     __slots__ = ("_changes", "_lists", "_maps")
 
-    def __init__(self, changes: StateChanges) -> None:
+    def __init__(self, changes: StateChanges | None = None) -> None:
         self._changes = changes
-        self._lists: dict[str, ListModel] = {}
-        self._maps: dict[str, dict[object, tuple[object, object]]] = {}
+        self._lists: dict[str, ListObserver] = {}
+        self._maps: dict[str, PairsObserver] = {}
 
-    def list_state(self, descriptor: ListStateDescriptor, state: OperatorListState) -> FunctionListState:
-        name, model = descriptor.name, self._lists.get(descriptor.name)
-        if model is None:
-            report = UnkeyedReport(self._changes, name, "list")
-            held = UnkeyedCell(lambda: list(state.get()) or None)
-            model = self._lists[name] = ListModel(descriptor, held, no_time_ms, report)
-            model.take_over(model.cell)
-        return ObservedFunctionListState(super().list_state(descriptor, state), name, state, model)
+    def list_state(self, descriptor: ListStateDescriptor, stored: OperatorListState) -> FunctionListState:
+        name, state = descriptor.name, FunctionListState(descriptor.name, stored)
+        if self._changes is None:
+            return state
+        observer = self._lists.get(name)
+        if observer is None:
+            content = lambda: list(stored.get()) or None  # noqa: E731
+            observer = observe_without_keys(ListObserver, descriptor, content, self._changes, "list")
+            self._lists[name] = observer
+            observer.take_over(observer.cell)
+        return ObservedFunctionListState(state, observer)
 
-    def broadcast_state(self, descriptor: MapStateDescriptor, state: OperatorBroadcastState) -> FunctionBroadcastState:
-        name = descriptor.name
+    def broadcast_state(self, descriptor: MapStateDescriptor, stored: OperatorBroadcastState) -> FunctionBroadcastState:
+        name, state = descriptor.name, FunctionBroadcastState(stored)
+        if self._changes is None:
+            return state
         if name not in self._maps:
-            self._maps[name] = {state_key(pair[0]): pair for pair in state.get()}
-        report = UnkeyedReport(self._changes, name, "broadcast")
-        wrapped = super().broadcast_state(descriptor, state)
-        return ObservedFunctionBroadcastState(wrapped, state, self._maps[name], report)
+            self._maps[name] = PairsObserver(stored, UnkeyedReport(self._changes, name, "broadcast"))
+        return ObservedFunctionBroadcastState(state, self._maps[name])
 
 
-def function_states(ctx: OperatorContext) -> FunctionStateFactory:
-    """Returns the factory of the operator states of a function: observed ones if the run records state."""
+UNOBSERVED_STATES: Final = FunctionStates()
+"""Creates the states of functions in runs that do not record state."""
+
+
+def function_states(ctx: OperatorContext) -> FunctionStates:
+    """Returns what creates the operator states of a function."""
     trace = None if ctx.trace is None else ctx.trace.state
-    return (
-        FUNCTION_STATES if trace is None else ObservedFunctionStates(StateChanges(trace, ctx.operator_index, NoKeys()))
-    )
+    return UNOBSERVED_STATES if trace is None else FunctionStates(StateChanges(trace, ctx.operator_index, NoKeys()))

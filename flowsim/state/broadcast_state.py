@@ -1,4 +1,4 @@
-"""State without keys; every subtask has a copy. Flink: HeapBroadcastState, DefaultOperatorStateBackend."""
+"""State without keys; every subtask has a copy. Flink: HeapBroadcastState."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from flowsim.errors import BadInput, ValueNotAllowed
-from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
 from flowsim.state.map_entries import MapEntries
 from flowsim.values.closed_set import check, copy_value
 from flowsim.values.keys import state_key
@@ -116,41 +115,3 @@ class BroadcastState(ReadOnlyBroadcastState):
         except ValueNotAllowed as refused:
             raise ValueNotAllowed(f"broadcast state {self._name!r}: {refused}") from None
         return copy_value(value)
-
-
-class OperatorStateStore:
-    """The states of an operator subtask that are not keyed. Flink: OperatorStateStore."""
-
-    __slots__ = ("_entries",)
-
-    def __init__(self) -> None:
-        self._entries: dict[str, MapEntries[object]] = {}
-
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState:
-        """Returns the state of this name, which is empty at first.
-
-        Raises BadInput for anything but a MapStateDescriptor.
-        """
-        return BroadcastState(state_descriptor.name, self._found(state_descriptor))
-
-    def get_read_only_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
-        """Returns the broadcast state of this name, read-only."""
-        return ReadOnlyBroadcastState(state_descriptor.name, self._found(state_descriptor))
-
-    def _found(self, descriptor: MapStateDescriptor) -> MapEntries[object]:
-        check_broadcast_descriptor(descriptor, "get_broadcast_state")
-        entries = self._entries.get(descriptor.name)
-        if entries is None:
-            entries = self._entries[descriptor.name] = MapEntries(descriptor.key_type_info)
-        return entries
-
-
-def check_broadcast_descriptor(descriptor: StateDescriptor, what: str) -> None:
-    """Raises BadInput unless ``descriptor`` is a MapStateDescriptor without a time to live.
-
-    Broadcast state does not support a time to live.
-    """
-    if not isinstance(descriptor, MapStateDescriptor):
-        raise BadInput(f"{what}: expected a MapStateDescriptor, got {descriptor!r:.60}")
-    if descriptor.ttl_config is not None:
-        raise BadInput(f"{what}: state {descriptor.name!r}: broadcast state has no time to live: leave it out")

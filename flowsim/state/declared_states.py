@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.descriptors import StateDescriptor
@@ -12,14 +12,16 @@ from flowsim.state.key_cells import Cells, KeyCells
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.snapshots.keyed_state_snapshot import UnclaimedStates, restored_content
 from flowsim.state.snapshots.stored_streams import StoredCell
+from flowsim.state.state_changes import StateChanges
 from flowsim.state.state_factory import StateFactory
+from flowsim.state.state_observer import StateObserver
+from flowsim.state.state_observers import observe
 from flowsim.state.state_table import StateTable
-from flowsim.state.ttl_decorator import Clean, TtlDecorator, TtlIncrementalCleanup
+from flowsim.state.ttl_decorator import Clean, TtlDecorator
+from flowsim.state.ttl_incremental_cleanup import TtlIncrementalCleanup
 from flowsim.state.ttl_states import cleaner
 from flowsim.values.keys import state_key
-from flowsim.values.types import TypeInformation, as_type
-
-CreateTable = Callable[[KeyCells, KeyGroupRange, int, TypeInformation | None], StateTable]
+from flowsim.values.types import as_type
 
 S_co = TypeVar("S_co", bound=StateDescriptor, covariant=True)
 S = TypeVar("S", bound=StateDescriptor)
@@ -37,10 +39,13 @@ class Declared(Generic[S_co]):
     """The table that keeps the state's keys in order; None if no caller needs the order."""
     clean: Clean | None
     """A function that removes the values that a snapshot omits."""
+    observer: StateObserver[Any] | None
+    """Records and compares what the state does; None if the run does not record state."""
 
     def effective(self, descriptor: S) -> S:
         """Returns the descriptor whose functions hold: with a time to live, that of the first declaration."""
-        return descriptor if self.ttl is None else self.descriptor  # type: ignore[return-value]  # of the same type
+        effective: S = descriptor if self.ttl is None else self.descriptor  # type: ignore[assignment]  # of the same type
+        return effective if self.observer is None else self.observer.reported(effective)
 
     def for_snapshot(self, content: object) -> object:
         """Returns the content of a cell for a snapshot, or None."""
@@ -50,7 +55,17 @@ class Declared(Generic[S_co]):
 class DeclaredStates:
     """Declares each state once."""
 
-    __slots__ = ("_by_name", "_cells", "_listen_to_moves", "_now", "_new_table", "factory", "in_order", "unclaimed")
+    __slots__ = (
+        "_by_name",
+        "_cells",
+        "_changes",
+        "_listen_to_moves",
+        "_new_table",
+        "_now",
+        "factory",
+        "in_order",
+        "unclaimed",
+    )
 
     unclaimed: UnclaimedStates
     """Restored states that were not declared yet."""
@@ -70,12 +85,13 @@ class DeclaredStates:
         now_ms: Callable[[], int],
         listen_to_moves: Callable[[Callable[[], None]], None],
         factory: StateFactory,
-        create_table: CreateTable = StateTable,
+        changes: StateChanges | None = None,
     ) -> None:
         declared_type = as_type(key_type)
         self.factory = factory
         self._cells = cells
-        self._new_table: Callable[[], StateTable] = lambda: create_table(
+        self._changes = changes
+        self._new_table: Callable[[], StateTable] = lambda: StateTable(
             cells, key_group_range, max_parallelism, declared_type
         )
         self._now = now_ms
@@ -123,6 +139,9 @@ class DeclaredStates:
                 table.restore(key_group, place, content)
         if table is not None and had_ttl != (declared.ttl is not None):
             table.touch_every_entry()
+        if declared.observer is not None:
+            for _, cell in restored:
+                declared.observer.take_over((state_key(cell.key), cell.namespace))
         if before is not None:
             cells.move_to(*before)
         elif table is not None:
@@ -148,20 +167,21 @@ class DeclaredStates:
         return table.keys(namespace)
 
     def _new(self, descriptor: S) -> Declared[S]:
-        config = descriptor.ttl_config
+        config, changes = descriptor.ttl_config, self._changes
+        observer = None if changes is None else observe(descriptor, self._cells, self._now, changes)
         if config is None:
             table = self._new_table() if self.in_order else None
-            return Declared(descriptor, self._cells if table is None else table, None, table, None)
+            return Declared(descriptor, self._cells if table is None else table, None, table, None, observer)
         table = self._new_table()
         cleanup = config.get_cleanup_strategies()
         ttl = self.factory.create_ttl(config, self._now, _nothing)
         clean = cleaner(descriptor, ttl)
         strategy = cleanup.get_incremental_cleanup_strategy()
         if strategy is not None:
-            ttl.accessed = TtlIncrementalCleanup(descriptor.name, table, strategy, clean).state_accessed
+            ttl.accessed = TtlIncrementalCleanup(descriptor.name, table, strategy, clean, observer).state_accessed
             if strategy.run_cleanup_for_every_record:
                 self._listen_to_moves(ttl.accessed)
-        return Declared(descriptor, table, ttl, table, clean if cleanup.in_full_snapshot() else None)
+        return Declared(descriptor, table, ttl, table, clean if cleanup.in_full_snapshot() else None, observer)
 
 
 def _nothing() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from flowsim.errors import BadInput
-from flowsim.state.declared_states import CreateTable, Declared, DeclaredStates
+from flowsim.state.declared_states import Declared, DeclaredStates
 from flowsim.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -21,8 +21,8 @@ from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.map_entries import MapEntries
 from flowsim.state.snapshots.keyed_state_snapshot import describe_state, stored_content
 from flowsim.state.snapshots.stored_streams import StoredCell
+from flowsim.state.state_changes import StateChanges
 from flowsim.state.state_factory import STATE_FACTORY, StateFactory
-from flowsim.state.state_table import StateTable
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
 from flowsim.values.keys import state_key
 
@@ -64,9 +64,12 @@ class KeyedStateBackend:
         key_type: str | None = None,
         now_ms: Callable[[], int] = lambda: 0,
         factory: StateFactory = STATE_FACTORY,
-        create_table: CreateTable = StateTable,
+        changes: StateChanges | None = None,
     ) -> None:
-        """``now_ms`` returns the processing time in ms for the expiry of state."""
+        """``now_ms`` returns the processing time in ms for the expiry of state.
+
+        With ``changes``, the changes of states are recorded, and the states are compared with models (law ``state``).
+        """
         self._cells = KeyCells(key_group_range, max_parallelism, key_type)
         self.set_current_key_and_id = self._cells.move_to
         self.on_move_changed = None
@@ -78,7 +81,7 @@ class KeyedStateBackend:
             now_ms,
             self._listen_to_moves,
             factory,
-            create_table,
+            changes,
         )
         self._global = KeyedStateStore(self._declared, None)
 
@@ -111,9 +114,15 @@ class KeyedStateBackend:
         Raises InvariantViolation if no order is kept. Flink: AbstractKeyedStateBackend.applyToAllKeys.
         """
         state = self.store(namespace).get_any(state_descriptor)
-        for key, key_id in self._declared.keys_in_order(state_descriptor.name, namespace):
+        name = state_descriptor.name
+        observer = self._declared.of_name(name).observer
+        expected = [] if observer is None else observer.key_ids(namespace)
+        keys = self._declared.keys_in_order(name, namespace)
+        for key, key_id in keys:
             self.set_current_key_and_id(key, key_id)
             function(key, state)
+        if observer is not None:
+            observer.visited(namespace, expected, [key_id for _, key_id in keys])
 
     def key_groups(self) -> list[int]:
         """Returns the key groups with state, in order."""
@@ -201,33 +210,38 @@ class KeyedStateStore:
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
         declared = self._declare(state_descriptor, ValueStateDescriptor)
-        return self._declared.factory.create_value_state(
+        state = self._declared.factory.create_value_state(
             declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
         )
+        return state if declared.observer is None else declared.observer.observed(state, self._namespace)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
         declared = self._declare(state_descriptor, ListStateDescriptor)
-        return self._declared.factory.create_list_state(
+        state = self._declared.factory.create_list_state(
             declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
         )
+        return state if declared.observer is None else declared.observer.observed(state, self._namespace)
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState:
         declared = self._declare(state_descriptor, MapStateDescriptor)
-        return self._declared.factory.create_map_state(
+        state = self._declared.factory.create_map_state(
             declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
         )
+        return state if declared.observer is None else declared.observer.observed(state, self._namespace)
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState:
         declared = self._declare(state_descriptor, ReducingStateDescriptor)
-        return self._declared.factory.create_reducing_state(
+        state = self._declared.factory.create_reducing_state(
             declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
         )
+        return state if declared.observer is None else declared.observer.observed(state, self._namespace)
 
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
         declared = self._declare(state_descriptor, AggregatingStateDescriptor)
-        return self._declared.factory.create_aggregating_state(
+        state = self._declared.factory.create_aggregating_state(
             declared.cells, self._namespace, declared.effective(state_descriptor), declared.ttl
         )
+        return state if declared.observer is None else declared.observer.observed(state, self._namespace)
 
     def get_any(self, state_descriptor: StateDescriptor) -> State:
         """Returns the state of any kind of descriptor; raises BadInput if the argument is not a descriptor."""

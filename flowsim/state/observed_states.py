@@ -1,252 +1,116 @@
-"""States that wrap another state of the same kind, record its changes, and compare it with its model (law ``state``)."""
+"""States whose calls an observer makes on another state of the same kind (law ``state``).
+
+The observer is around the public methods: a call of a broken state that does nothing could not report itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
-from flowsim.facts.kinds import StateAction
-from flowsim.state.compared_entries import ComparedEntries
-from flowsim.state.descriptors import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
-from flowsim.state.folding_state_models import AggregatingModel, ReducingModel
-from flowsim.state.map_state_model import MapModel
-from flowsim.state.state_model import ListModel, ValueModel
+from flowsim.state.broadcast_state import BroadcastState
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, ValueState
-from flowsim.state.watched_cells import WatchedCells
 
 
-class ObservedValueState(ValueState):
-    """Records writes of a value state, and reads that remove an expired value."""
+def by_observer(method: str, seen_as: str = "") -> Any:
+    """A method of an observed state: the observer's method ``seen_as``, if not this one, calls the state's method."""
 
-    __slots__ = ("_model", "_namespace", "_state", "_watched")
+    def call(self: Observed, *arguments: object, **named: object) -> object:
+        self._observer.begin(self._namespace)
+        observe: Callable[..., object] = getattr(self._observer, seen_as or method)
+        return observe(getattr(self._state, method), *arguments, **named)
 
-    def __init__(self, state: ValueState, watched: WatchedCells, model: ValueModel) -> None:
-        super().__init__(watched, *watched.place)
-        self._namespace = watched.place[1]
+    return call
+
+
+def iterator_by_observer(seen_as: str) -> Any:
+    """The method ``__iter__`` of an observed state: the observer sees a call that returns the list of its values."""
+
+    def call(self: Observed) -> Iterator[object]:
+        self._observer.begin(self._namespace)
+        observe: Callable[..., list[object]] = getattr(self._observer, seen_as)
+        return iter(observe(lambda: list(self._state)))
+
+    return call
+
+
+class Observed:
+    """The part of all observed states."""
+
+    _namespace: Hashable
+    _observer: Any
+    _state: Any
+
+    def __init__(self, state: object, observer: object, namespace: Hashable = None) -> None:
         self._state = state
-        self._watched = watched
-        self._model = model
-
-    def value(self) -> object:
-        self._begin()
-        value = self._state.value()
-        self._watched.record_expired()
-        self._model.value_read(value)
-        return value
-
-    def update(self, value: object) -> None:
-        self._begin()
-        self._state.update(value)
-        self._watched.record_removed()
-        if value is not None:
-            self._watched.record(StateAction.PUT, value)
-        self._model.updated(value)
-
-    def clear(self) -> None:
-        self._begin()
-        self._state.clear()
-        self._watched.record_removed()
-        self._model.cleared()
-
-    def _begin(self) -> None:
-        self._watched.begin()
-        self._model.begin(self._namespace)
+        self._observer = observer
+        self._namespace = namespace
 
 
-class ObservedListState(ListState):
-    """Records writes of a list state, and reads that remove expired elements."""
+class ObservedValueState(Observed, ValueState):
+    """An observed value state."""
 
-    __slots__ = ("_model", "_namespace", "_state", "_watched")
-
-    def __init__(self, state: ListState, watched: WatchedCells, model: ListModel) -> None:
-        super().__init__(watched, *watched.place)
-        self._namespace = watched.place[1]
-        self._state = state
-        self._watched = watched
-        self._model = model
-
-    def get(self) -> list[object]:
-        return self._read(self._state.get)
-
-    def __iter__(self) -> Iterator[object]:
-        return iter(self._read(lambda: list(self._state)))
-
-    def _read(self, read: Callable[[], list[object]]) -> list[object]:
-        self._begin()
-        elements = read()
-        self._watched.record_expired()
-        self._model.list_read(elements)
-        return elements
-
-    def add(self, value: object) -> None:
-        self._begin()
-        self._state.add(value)
-        self._watched.record(StateAction.ADD, value)
-        self._model.appended([value])
-
-    def add_all(self, values: Iterable[object]) -> None:
-        self._begin()
-        added = list(values)
-        self._state.add_all(added)
-        for value in added:
-            self._watched.record(StateAction.ADD, value)
-        self._model.appended(added)
-
-    def update(self, values: Iterable[object]) -> None:
-        self._begin()
-        elements = list(values)
-        self._state.update(elements)
-        self._watched.record_removed()
-        if elements:
-            self._watched.record(StateAction.PUT, elements)
-        self._model.updated(elements)
-
-    def clear(self) -> None:
-        self._begin()
-        self._state.clear()
-        self._watched.record_removed()
-        self._model.cleared()
-
-    def merge_namespaces(self, sources: Iterable[Hashable]) -> None:
-        merged = list(sources)
-        self._watched.begin()
-        self._model.begin(self._namespace, merged)
-        self._state.merge_namespaces(merged)
-        self._watched.record_merged()
-        self._model.merged(merged)
-
-    def _begin(self) -> None:
-        self._watched.begin()
-        self._model.begin(self._namespace)
+    value = by_observer("value")
+    update = by_observer("update")
+    clear = by_observer("clear")
 
 
-class ObservedMapState(ComparedEntries, MapState):
-    """Records writes of a map state per entry, and reads that remove expired entries."""
+class ObservedListState(Observed, ListState):
+    """An observed list state."""
 
-    __slots__ = ("_model", "_namespace", "_state", "_watched")
-
-    def __init__(self, state: MapState, watched: WatchedCells, model: MapModel, descriptor: MapStateDescriptor) -> None:
-        super().__init__(watched, watched.place[1], descriptor)
-        self._namespace = watched.place[1]
-        self._state = state
-        self._watched = watched
-        self._model = model
-
-    def borrowed_items(self) -> list[tuple[object, object]]:
-        self._begin()
-        items: list[tuple[object, object]] = self._state.borrowed_items()
-        self._model.elements_read(items)
-        return items
-
-    def append(self, key: object, value: object) -> None:
-        self._begin()
-        self._state.append(key, value)
-        self._changed(StateAction.ADD, (key, value))
-        self._model.appended(key, value)
-
-    def _begin(self) -> None:
-        self._watched.begin()
-        self._model.begin(self._namespace)
-
-    def _was_read(self, *key: object) -> None:
-        self._watched.record_expired(*key)
-
-    def _changed(self, action: StateAction, *changes: object) -> None:
-        if action is StateAction.CLEAR:
-            self._watched.record_removed()
-        elif action is not StateAction.REMOVE or self._watched.has_fewer_entries:
-            for change in changes:
-                self._watched.record(action, change)
+    get = by_observer("get")
+    __iter__ = iterator_by_observer("get")
+    add = by_observer("add")
+    add_all = by_observer("add_all")
+    update = by_observer("update")
+    clear = by_observer("clear")
+    merge_namespaces = by_observer("merge_namespaces")
 
 
-class ObservedReducingState(ReducingState):
-    """Records the reduced value after every write, and reads that remove an expired value."""
+class ObservedEntries(Observed):
+    """The methods of an observed map state or broadcast state."""
 
-    __slots__ = ("_model", "_namespace", "_state", "_watched")
-
-    def __init__(
-        self, state: ReducingState, watched: WatchedCells, model: ReducingModel, descriptor: ReducingStateDescriptor
-    ) -> None:
-        super().__init__(watched, watched.place[1], descriptor)
-        self._namespace = watched.place[1]
-        self._state = state
-        self._watched = watched
-        self._model = model
-
-    def get(self) -> object:
-        self._watched.begin()
-        self._model.begin(self._namespace)
-        value = self._state.get()
-        self._watched.record_expired()
-        self._model.value_read(value)
-        return value
-
-    def add(self, value: object) -> None:
-        self._watched.begin()
-        self._model.begin_calls(self._namespace, self._model.added(value))
-        self._state.add(value)
-        self._watched.record_written(StateAction.ADD)
-        self._model.folded()
-
-    def clear(self) -> None:
-        self._watched.begin()
-        self._model.begin(self._namespace)
-        self._state.clear()
-        self._watched.record_removed()
-        self._model.cleared()
-
-    def merge_namespaces(self, sources: Iterable[Hashable]) -> None:
-        merged = list(sources)
-        self._watched.begin()
-        self._model.begin_calls(self._namespace, self._model.merged("reduce", merged), merged)
-        self._state.merge_namespaces(merged)
-        self._watched.record_merged()
-        self._model.folded()
+    get = by_observer("get")
+    __getitem__ = by_observer("__getitem__", "get")
+    contains = by_observer("contains")
+    __contains__ = by_observer("__contains__", "contains")
+    items = by_observer("items")
+    keys = by_observer("keys")
+    __iter__ = iterator_by_observer("keys")
+    values = by_observer("values")
+    is_empty = by_observer("is_empty")
+    put = by_observer("put")
+    __setitem__ = by_observer("__setitem__", "put")
+    put_all = by_observer("put_all")
+    remove = by_observer("remove")
+    __delitem__ = by_observer("__delitem__", "remove")
+    clear = by_observer("clear")
 
 
-class ObservedAggregatingState(AggregatingState):
-    """Records the accumulator after every write, and reads that remove an expired accumulator."""
+class ObservedMapState(ObservedEntries, MapState):
+    """An observed map state."""
 
-    __slots__ = ("_model", "_namespace", "_state", "_watched")
+    borrowed_items = by_observer("borrowed_items")
+    append = by_observer("append")
 
-    def __init__(
-        self,
-        state: AggregatingState,
-        watched: WatchedCells,
-        model: AggregatingModel,
-        descriptor: AggregatingStateDescriptor,
-    ) -> None:
-        super().__init__(watched, watched.place[1], descriptor)
-        self._namespace = watched.place[1]
-        self._state = state
-        self._watched = watched
-        self._model = model
 
-    def get(self) -> object:
-        self._watched.begin()
-        self._model.begin_calls(self._namespace, self._model.result())
-        result = self._state.get()
-        self._watched.record_expired()
-        self._model.result_read(result)
-        return result
+class ObservedBroadcastState(ObservedEntries, BroadcastState):
+    """An observed broadcast state, which may be read-only."""
 
-    def add(self, value: object) -> None:
-        self._watched.begin()
-        self._model.begin_calls(self._namespace, self._model.added(value))
-        self._state.add(value)
-        self._watched.record_written(StateAction.ADD)
-        self._model.folded()
 
-    def clear(self) -> None:
-        self._watched.begin()
-        self._model.begin(self._namespace)
-        self._state.clear()
-        self._watched.record_removed()
-        self._model.cleared()
+class ObservedReducingState(Observed, ReducingState):
+    """An observed reducing state."""
 
-    def merge_namespaces(self, sources: Iterable[Hashable]) -> None:
-        merged = list(sources)
-        self._watched.begin()
-        self._model.begin_calls(self._namespace, self._model.merged("merge", merged), merged)
-        self._state.merge_namespaces(merged)
-        self._watched.record_merged()
-        self._model.folded()
+    get = by_observer("get")
+    add = by_observer("add")
+    clear = by_observer("clear")
+    merge_namespaces = by_observer("merge_namespaces")
+
+
+class ObservedAggregatingState(Observed, AggregatingState):
+    """An observed aggregating state."""
+
+    get = by_observer("get")
+    add = by_observer("add")
+    clear = by_observer("clear")
+    merge_namespaces = by_observer("merge_namespaces")

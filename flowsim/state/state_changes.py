@@ -45,26 +45,16 @@ class StateChanges:
     For states without keys, ``keys`` is a ``NoKeys``.
     """
 
-    __slots__ = ("_trace", "_operator", "_keys", "_numbers")
+    __slots__ = ("_trace", "_operator", "_keys")
 
     def __init__(self, trace: TaskTrace, operator: int, keys: DescribedKeys) -> None:
         self._trace = trace
         self._operator = operator
         self._keys = keys
-        self._numbers: dict[str, int] = {}
 
     def describe(self, name: str, kind: str) -> int:
         """Returns the number of a state; adds the state to table ``states`` on first use."""
         return self._trace.state_number(self._operator, name, kind)
-
-    def describe_state(self, name: str, kind: str) -> int:
-        """Describes a state by its descriptor, as ``describe`` does; ``number_of`` then returns the state's number."""
-        number = self._numbers[name] = self.describe(name, kind)
-        return number
-
-    def number_of(self, name: str) -> int:
-        """Returns the number of a state with a descriptor, after ``describe_state``."""
-        return self._numbers[name]
 
     def record(
         self,

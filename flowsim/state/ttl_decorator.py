@@ -1,12 +1,11 @@
-"""Decides when a value has expired, and what a read returns. Flink: AbstractTtlDecorator, TtlUtils, TtlIncrementalCleanup."""
+"""Decides when a value has expired, and what a read returns. Flink: AbstractTtlDecorator, TtlUtils."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from flowsim.state.state_table import IncrementalVisitor, StateTable
-from flowsim.state.state_ttl_config import IncrementalCleanupStrategy, StateTtlConfig, TtlStateVisibility, TtlUpdateType
+from flowsim.state.state_ttl_config import StateTtlConfig, TtlStateVisibility, TtlUpdateType
 
 _MAX_LONG: Final = 2**63 - 1
 
@@ -70,30 +69,3 @@ class TtlDecorator:
         if self.update_on_read:
             update(self.wrap(value.user_value))
         return value
-
-
-class TtlIncrementalCleanup:
-    """Checks the next few keys at every access and removes expired values. Flink: TtlIncrementalCleanup."""
-
-    __slots__ = ("_clean", "_name", "_size", "_table", "_visitor")
-
-    def __init__(self, name: str, table: StateTable, strategy: IncrementalCleanupStrategy, clean: Clean) -> None:
-        self._name = name
-        self._table = table
-        self._size = strategy.cleanup_size
-        self._clean = clean
-        self._visitor: IncrementalVisitor | None = None
-
-    def state_accessed(self) -> None:
-        if self._visitor is None or not self._visitor.has_next():
-            self._visitor = self._table.visitor(self._name, self._size)
-        looked_at = 0
-        while looked_at < self._size and self._visitor.has_next() and (entries := self._visitor.next_entries()):
-            for entry in entries:
-                content = self._visitor.content_of(entry)
-                left = None if content is None else self._clean(content)
-                if left is None:
-                    self._visitor.remove(entry)
-                elif left is not content:
-                    self._visitor.update(entry, left)
-            looked_at += len(entries)

@@ -16,8 +16,8 @@ from flowsim.datastream.streams.stream import S, Stream
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.operators.functions.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
-from flowsim.state.broadcast_state import check_broadcast_descriptor
 from flowsim.state.descriptors import MapStateDescriptor
+from flowsim.state.operator_state_store import check_broadcast_descriptor
 from flowsim.values.types import TypeInformation
 
 

@@ -8,9 +8,9 @@ from typing import Protocol
 from flowsim.errors import BadInput
 from flowsim.operators.functions.process import ProcessContext, TimerService
 from flowsim.operators.stream_operator import OperatorContext, Value
-from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
+from flowsim.state.broadcast_state import BroadcastState, ReadOnlyBroadcastState
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
-from flowsim.state.observed_broadcast_state import ObservedOperatorStateStore
+from flowsim.state.operator_state_store import OperatorStateStore
 from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, StateInitializationContext
 from flowsim.state.state_changes import NoKeys, StateChanges
 from flowsim.state.states import State
@@ -42,7 +42,7 @@ class BroadcastStates:
         """Compares the states with their models, if the run records state; called before ``initialize_state``."""
         trace = None if ctx.trace is None else ctx.trace.state
         if trace is not None:
-            self._store = ObservedOperatorStateStore(StateChanges(trace, ctx.operator_index, NoKeys()))
+            self._store = OperatorStateStore(StateChanges(trace, ctx.operator_index, NoKeys()))
 
     def read_write(self, descriptor: MapStateDescriptor) -> BroadcastState:
         """Returns a state; raises BadInput for a state that the stream was not broadcast with."""

@@ -23,7 +23,7 @@ from flowsim.state.descriptors import (
     ValueStateDescriptor,
 )
 from flowsim.state.key_group_range import KeyGroupRange
-from flowsim.state.observed_state_backend import ObservedStateBackend
+from flowsim.state.keyed_state import KeyedStateBackend
 from flowsim.state.state_changes import StateChanges
 from flowsim.state.state_ttl_config import TtlBuilder
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
@@ -64,7 +64,7 @@ def total(first: object, second: object) -> object:
     return first + second
 
 
-class Backend(ObservedStateBackend):
+class Backend(KeyedStateBackend):
     """One with a clock that tests set, a current key, and a recorder."""
 
     __slots__ = ("now", "recorder", "read")
@@ -73,7 +73,7 @@ class Backend(ObservedStateBackend):
         self.recorder = MemoryRecorder(Level.FULL, records_state=True)
         trace = TaskTrace(0, TaskClock(5), self.recorder)
         changes = StateChanges(trace, 2, KeyFacts(trace, None))
-        super().__init__(KeyGroupRange(0, 127), 128, None, lambda: self.now, changes)
+        super().__init__(KeyGroupRange(0, 127), 128, None, lambda: self.now, changes=changes)
         self.now = 100
         self.read = 0
         if key is not None:

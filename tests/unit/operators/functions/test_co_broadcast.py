@@ -23,8 +23,8 @@ from flowsim.operators.functions.broadcast_contexts import (
 )
 from flowsim.operators.functions.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
 from flowsim.operators.functions.process import TimeDomain
-from flowsim.state.broadcast_state import OperatorStateStore, check_broadcast_descriptor
 from flowsim.state.descriptors import MapStateDescriptor, ValueStateDescriptor
+from flowsim.state.operator_state_store import OperatorStateStore, check_broadcast_descriptor
 from flowsim.state.states import State, ValueState
 from flowsim.testing.harness import MultipleInputOperatorHarness
 from flowsim.values.types import Types

@@ -1,11 +1,13 @@
-"""The model of a map state, for law ``state``."""
+"""Observes a map state or broadcast state, for facts and law ``state``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from flowsim.facts.kinds import StateAction
 from flowsim.state.map_entries import MapEntries
-from flowsim.state.state_model import StateModel, own_element
+from flowsim.state.observed_states import ObservedMapState
+from flowsim.state.state_observer import StateObserver, own_element
 from flowsim.values.closed_set import copy_value
 from flowsim.values.equality import are_equal
 from flowsim.values.keys import key_of_state_key, state_key
@@ -14,15 +16,18 @@ Elements = dict[object, object]
 """The elements of a map by the ``state_key`` of their keys, in the order in which the keys were added."""
 
 
-class MapModel(StateModel[Elements]):
-    """The model of a map state. An empty map is the same as none."""
+class MapObserver(StateObserver[Elements]):
+    """Observes a map state. An empty map is the same as none."""
 
     __slots__ = ()
+
+    kind = "map"
+    wrapper = ObservedMapState
 
     def own(self, held: object) -> Elements:
         return {state_key(key): own_element(element) for key, element in _items(held)}
 
-    def entries(self, content: Elements | None) -> int:
+    def entries(self, content: Elements | MapEntries[object] | None) -> int:
         return 0 if content is None else len(content)
 
     def value_of(self, content: Elements) -> object:
@@ -33,18 +38,22 @@ class MapModel(StateModel[Elements]):
         kept = all(key_id in before and are_equal(before[key_id], element) for key_id, element in left.items())
         return kept and all(self.ttl.is_expired(before[key_id]) for key_id in before if key_id not in left)
 
-    def value_read(self, key: object, returned: object) -> None:
-        """``get`` returned this."""
+    def get(self, call: Callable[[object], object], key: object) -> object:
+        returned = call(key)
+        self.record_expired(key)
         is_there, element = self._read(key)
         expected = self.ttl.value(element) if is_there else None
         self.answer(are_equal(returned, expected), expected)
         self.end(self._has([key]))
+        return returned
 
-    def contains_read(self, key: object, returned: object) -> None:
-        """``contains`` returned this."""
+    def contains(self, call: Callable[[object], bool], key: object) -> bool:
+        returned = call(key)
+        self.record_expired(key)
         is_there, _ = self._read(key)
         self.answer(returned is is_there, is_there)
         self.end(self._has([key]))
+        return returned
 
     def _read(self, key: object) -> tuple[bool, object]:
         """Returns whether a read sees an element, and the element; renews or removes it."""
@@ -61,20 +70,29 @@ class MapModel(StateModel[Elements]):
         content[key_id] = ttl.renewed(element)
         return True, element
 
-    def items_read(self, returned: list[tuple[object, object]]) -> None:
-        """``items`` returned this."""
-        self._all_read(returned, [key for key, _ in returned])
-
-    def keys_read(self, returned: list[object]) -> None:
-        """``keys`` returned this."""
+    def items(self, call: Callable[[], list[tuple[object, object]]]) -> list[tuple[object, object]]:
+        returned = call()
+        self.record_expired()
         expected = self._read_all()
-        found = list(map(state_key, returned))
-        is_right = len(found) == len(expected) and expected.keys() == set(found) and self._is_order(returned)
+        is_right = _are_items(returned, expected) and self._is_order([key for key, _ in returned])
+        self.answer(is_right, [(key_of_state_key(key_id), value) for key_id, value in expected.items()])
+        self.end(self._has(()))
+        return returned
+
+    def keys(self, call: Callable[[], list[object]]) -> list[object]:
+        returned = call()
+        self.record_expired()
+        expected = self._read_all()
+        read = list(map(state_key, returned))
+        is_right = len(read) == len(expected) and expected.keys() == set(read) and self._is_order(returned)
         self.answer(is_right, list(map(key_of_state_key, expected)))
         self.end(self._has(()))
+        return returned
 
-    def values_read(self, returned: list[object]) -> None:
-        """``values`` returned this: the values in the order of the keys."""
+    def values(self, call: Callable[[], list[object]]) -> list[object]:
+        """The values come in the order of the keys."""
+        returned = call()
+        self.record_expired()
         held = _items(self.held(self.cell))
         expected = self._read_all()
         if len(held) == len(expected):
@@ -83,18 +101,15 @@ class MapModel(StateModel[Elements]):
         else:
             self.answer(_are_same(returned, list(expected.values())), list(expected.values()))
         self.end(self._has(()))
+        return returned
 
-    def elements_read(self, returned: list[tuple[object, object]]) -> None:
-        """``borrowed_items`` returned this, with the time of each value."""
+    def borrowed_items(self, call: Callable[[], list[tuple[object, object]]]) -> list[tuple[object, object]]:
+        """The items come with the time of each value."""
+        returned = call()
         content = self.contents.get(self.cell, {})
         self.answer(_are_items(returned, content), self.value_of(content))
         self.end(self._has(()))
-
-    def _all_read(self, returned: list[tuple[object, object]], keys: list[object]) -> None:
-        expected = self._read_all()
-        is_right = _are_items(returned, expected) and self._is_order(keys)
-        self.answer(is_right, [(key_of_state_key(key_id), value) for key_id, value in expected.items()])
-        self.end(self._has(()))
+        return returned
 
     def _read_all(self) -> Elements:
         """Returns the values that a read of the whole map sees; renews or removes their elements."""
@@ -111,26 +126,30 @@ class MapModel(StateModel[Elements]):
         held = _items(self.held(self.cell))
         return len(held) != len(keys) or are_equal(keys, [key for key, _ in held])
 
-    def is_empty_read(self, returned: bool) -> None:
-        """``is_empty`` returned this."""
+    def is_empty(self, call: Callable[[], bool]) -> bool:
+        returned = call()
         expected = not self.contents.get(self.cell)
         self.answer(returned is expected, expected)
         self.end(self._has(()))
+        return returned
 
-    def put(self, key: object, value: object) -> None:
-        """A value was put."""
+    def put(self, call: Callable[[object, object], None], key: object, value: object) -> None:
+        call(key, value)
+        self.record(StateAction.PUT, (key, value))
         self._elements()[state_key(key)] = self.ttl.element(value)
         self.end(self._has([key]))
 
-    def put_all(self, values: Mapping[object, object]) -> None:
-        """Values were put."""
+    def put_all(self, call: Callable[[Mapping[object, object]], None], dict_value: Mapping[object, object]) -> None:
+        call(dict_value)
         elements = self._elements()
-        for key, value in values.items():
+        for key, value in dict_value.items():
+            self.record(StateAction.PUT, (key, value))
             elements[state_key(key)] = self.ttl.element(value)
-        self.end(self._has(values))
+        self.end(self._has(dict_value))
 
-    def appended(self, key: object, value: object) -> None:
-        """A value was added to the list of a key."""
+    def append(self, call: Callable[[object, object], None], key: object, value: object) -> None:
+        call(key, value)
+        self.record(StateAction.ADD, (key, value))
         elements, key_id = self._elements(), state_key(key)
         present = elements.get(key_id)
         if isinstance(present, list):
@@ -139,16 +158,14 @@ class MapModel(StateModel[Elements]):
             elements[key_id] = [copy_value(value)]
         self.end(self._has([key]))
 
-    def removed(self, key: object) -> None:
-        """A key was removed."""
+    def remove(self, call: Callable[[object], None], key: object) -> None:
+        call(key)
+        if self.has_fewer_entries:
+            self.record(StateAction.REMOVE, key)
         content = self.contents.get(self.cell)
         if content:
             content.pop(state_key(key), None)
         self.end(self._has([key]))
-
-    def cleared(self) -> None:
-        self.contents.pop(self.cell, None)
-        self.end(not _items(self.held(self.cell)))
 
     def _elements(self) -> Elements:
         return self.contents.setdefault(self.cell, {})

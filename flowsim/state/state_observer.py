@@ -1,23 +1,27 @@
-"""What keyed state must contain and return after the calls so far: a second definition, for law ``state``.
+"""Observes a state: records its changes, and compares it with a model of its own (law ``state``).
 
-The models share no code with the states. Each call of a state is repeated on the state's model, and what the state
-then holds and returned is compared with the model. The work per call does not grow with the content of the state,
-except where the call itself reads or writes all of it.
+The model is a second definition of the state; it shares no code with the states. An observer makes each call of the
+state, repeats it on the model, and compares what the state then holds and returned. The work per call does not grow with
+the content of the state, except where the call itself reads or writes all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Final, Generic, Protocol, TypeVar
+from collections import Counter
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from flowsim.facts.kinds import StateAction
 from flowsim.state.descriptors import StateDescriptor
 from flowsim.state.key_cells import Place
+from flowsim.state.observed_states import Observed, ObservedValueState
 from flowsim.state.state_changes import NO_VALUE
 from flowsim.state.state_ttl_config import TtlStateVisibility, TtlUpdateType
+from flowsim.state.states import State
 from flowsim.state.ttl_decorator import TtlValue
 from flowsim.values.closed_set import copy_value
 from flowsim.values.equality import are_equal
+from flowsim.values.keys import key_of_state_key
 
 _MAX_LONG: Final = 2**63 - 1
 
@@ -25,6 +29,7 @@ Cell = tuple[object, Hashable]
 """``state_key`` of a key, and the namespace."""
 
 C = TypeVar("C")
+S = TypeVar("S", bound=State)
 
 
 class HeldCells(Protocol):
@@ -93,43 +98,114 @@ def own_element(element: object) -> object:
     return copy_value(element)
 
 
-class StateModel(Generic[C]):
-    """The contents that a state must have, by cell; no content for an empty cell.
+class StateObserver(Generic[C]):
+    """Makes the calls of one state, for all namespaces; its model is the content of each cell, if the cell is not empty.
 
-    ``begin`` comes before a call of the state, and one further method after it. A call that raises an error has no such
-    method: the next ``begin`` then takes over what the state contains, because Flink leaves that open.
+    ``begin`` comes before a call, and the method with the name of the state's makes it. If a call raises an error, the
+    next ``begin`` takes over what the state contains, because Flink leaves that open.
     """
 
-    __slots__ = ("cell", "contents", "touched", "ttl", "_held", "_key", "_name", "_open", "_report")
+    __slots__ = (
+        "cell", "contents", "touched", "ttl", "_before", "_held", "_key", "_name", "_open", "_record", "_report",
+    )  # fmt: skip
 
+    kind: ClassVar[str] = ""
+    """The kind of the state in facts."""
+    wrapper: ClassVar[type[Observed]] = Observed
+    """The class of the states that this observer observes."""
     cell: Cell
     """The cell of the current call."""
     touched: list[Cell]
     """The cells that the current call may change: ``cell`` first."""
 
-    def __init__(self, descriptor: StateDescriptor, held: HeldCells, now_ms: Callable[[], int], report: Report) -> None:
+    def __init__(
+        self,
+        descriptor: StateDescriptor,
+        held: HeldCells,
+        now_ms: Callable[[], int],
+        report: Report,
+        record: Report | None,
+    ) -> None:
+        """``report`` records differences, ``record`` changes: without it, changes are not recorded."""
         self.ttl = TimeToLive(descriptor, now_ms)
         self.contents: dict[Cell, C] = {}
         self.cell = (None, None)
         self.touched = []
+        self._before: int | None = None
         self._name = descriptor.name
         self._held = held
         self._key: object = None
         self._open = False
         self._report = report
+        self._record = record
 
-    def begin(self, namespace: Hashable, sources: Sequence[Hashable] = ()) -> None:
-        """Starts a call at the current key; ``sources``: the other namespaces that it changes."""
+    def observed(self, state: S, namespace: Hashable) -> S:
+        """Returns a state of the same kind whose calls this observer makes."""
+        return self.wrapper(state, self, namespace)  # type: ignore[return-value]  # of the same kind
+
+    def reported(self, descriptor: Any) -> Any:
+        """Returns the descriptor of the state to observe, whose function reports its calls."""
+        return descriptor
+
+    def begin(self, namespace: Hashable) -> None:
+        """Starts a call at the current key."""
         if self._open:
             for cell in self.touched:
                 self.take_over(cell)
         held = self._held
         self.cell = (held.current_key_id, namespace)
         self.touched = [self.cell]
-        if sources:
-            self.touched += ((held.current_key_id, source) for source in sources if source != namespace)
         self._key = held.current_key
         self._open = True
+        if self._record is not None:
+            # From the cells, not from the state's table: a read of a ``StateTable`` would continue its rehash.
+            self._before = self._size(self.cell)
+
+    def _size(self, cell: Cell) -> int | None:
+        """Returns the number of entries that the state holds in a cell; None if the cell is empty."""
+        held = self.held(cell)
+        return None if held is None else self.entries(held)
+
+    def record(self, action: StateAction, value: object = NO_VALUE) -> None:
+        """Records a change of the current cell; the fingerprint is computed from ``value``."""
+        if self._record is not None:
+            self._record(self.cell[1], self._key, self.cell[0], action, self._size(self.cell) or 0, value)
+
+    def record_expired(self, value: object = NO_VALUE) -> None:
+        """Records the contents that a read removed; a read removes only expired contents."""
+        if self.has_fewer_entries:
+            self.record(StateAction.EXPIRE, value)
+
+    def record_removed(self) -> bool:
+        """Records CLEAR if the call has emptied the cell; returns True then."""
+        is_emptied = self._before is not None and self.held(self.cell) is None
+        if is_emptied:
+            self.record(StateAction.CLEAR)
+        return is_emptied
+
+    @property
+    def has_fewer_entries(self) -> bool:
+        """True if the call has removed entries."""
+        return self._before is not None and (self._size(self.cell) or 0) < self._before
+
+    def merge(self, call: Callable[[list[Hashable]], None], sources: list[Hashable]) -> None:
+        """Makes a call that moves the contents of other namespaces, and records it."""
+        cells = [(self.cell[0], source) for source in dict.fromkeys(sources)]
+        self.touched += (cell for cell in cells if cell != self.cell)
+        present = [cell for cell in cells if self.held(cell) is not None]
+        call(sources)
+        moved = [cell for cell in present if cell == self.cell or self.held(cell) is None]
+        for cell in moved:
+            self._report(cell[1], self._key, cell[0], StateAction.CLEAR, 0, NO_VALUE)
+        is_emptied = self.cell not in moved and self.record_removed()
+        if moved or is_emptied:
+            self.record(StateAction.PUT, self.held_value)
+
+    @property
+    def held_value(self) -> object:
+        """What the state holds in the current cell, as the value of a fact."""
+        held: Any = self.held(self.cell)
+        return None if held is None else self.value_of(held)
 
     def take_over(self, cell: Cell) -> None:
         """Sets the model of a cell to what the state contains."""
@@ -147,8 +223,8 @@ class StateModel(Generic[C]):
         """Returns a copy of a content of the state."""
         raise NotImplementedError
 
-    def entries(self, content: C | None) -> int:
-        """Returns the number of entries of a content, for facts."""
+    def entries(self, content: Any) -> int:
+        """Returns the number of entries of a content of the state or of the model, for facts."""
         return 0 if content is None else 1
 
     def end(self, holds: bool) -> None:
@@ -174,7 +250,7 @@ class StateModel(Generic[C]):
         entries = self.entries(self.contents.get(cell))
         self._report(cell[1], key, cell[0], StateAction.WRONG_READ, entries, expected)
 
-    def value_of(self, content: C) -> object:
+    def value_of(self, content: Any) -> object:
         """Returns a content as the value of a fact."""
         return self.ttl.value(content)
 
@@ -195,25 +271,48 @@ class StateModel(Generic[C]):
         else:
             self.contents[self.cell] = content
 
-    def cleared(self) -> None:
-        """The state was cleared."""
+    def clear(self, call: Callable[[], None]) -> None:
+        call()
+        self.record_removed()
         self.contents.pop(self.cell, None)
-        self.end(self.held(self.cell) is None)
+        self.end(not self._size(self.cell))
 
-    def cleaned_up(self, key: object, cell: Cell) -> None:
-        """Cleanup has removed contents of a cell of any key: only expired ones may be missing."""
-        if self.is_rest(self.contents.get(cell), self.held(cell)):
+    def clean_up(self, call: Callable[[], None], key: object, cell: Cell) -> None:
+        """Lets cleanup change a cell of any key: it may remove only contents that have expired."""
+        before = self.held(cell)
+        call()
+        held = self.held(cell)
+        if held is before:
+            return
+        self._report(cell[1], key, cell[0], StateAction.EXPIRE, self._size(cell) or 0, NO_VALUE)
+        if cell == self.cell:
+            self._before = self._size(cell)
+        if self.is_rest(self.contents.get(cell), held):
             self.take_over(cell)
         else:
             self.report_content(cell, key)
+
+    def key_ids(self, namespace: Hashable) -> list[object]:
+        """Returns the ``state_key`` of every key that has the state in a namespace."""
+        return [key_id for key_id, of_namespace in self.contents if of_namespace == namespace]
+
+    def visited(self, namespace: Hashable, expected: list[object], visited: list[object]) -> None:
+        """Compares the keys that a call for all keys has visited, by ``state_key``: each once."""
+        counts = Counter(visited)
+        wrong = [key_id for key_id in expected if not counts[key_id]]
+        wrong += [key_id for key_id, count in counts.items() if count > 1]
+        for key_id in wrong:
+            cell = (key_id, namespace)
+            content = self.contents.get(cell)
+            self.report_answer(cell, key_of_state_key(key_id), None if content is None else self.value_of(content))
 
     def is_rest(self, content: C | None, held: object) -> bool:
         """True if ``held`` is the content without elements that have expired."""
         raise NotImplementedError
 
 
-class SingleModel(StateModel[object]):
-    """The model of a state with one element per cell."""
+class SingleObserver(StateObserver[object]):
+    """Observes a state with one element per cell."""
 
     __slots__ = ()
 
@@ -234,88 +333,31 @@ class SingleModel(StateModel[object]):
         self.contents[self.cell] = ttl.renewed(element)
         return element
 
-    def value_read(self, returned: object) -> None:
-        """``value`` or ``get`` returned this."""
+    def read_value(self, call: Callable[[], object]) -> object:
+        """Makes a call that returns the element's value."""
+        returned = call()
+        self.record_expired()
         expected = self.ttl.value(self.read())
         self.answer(are_equal(returned, expected), expected)
         self.end(self.has_cell())
+        return returned
 
 
-class ValueModel(SingleModel):
-    """The model of a value state."""
+class ValueObserver(SingleObserver):
+    """Observes a value state."""
 
     __slots__ = ()
 
-    def updated(self, value: object) -> None:
-        """The value was replaced."""
+    kind = "value"
+    wrapper = ObservedValueState
+
+    def value(self, call: Callable[[], object]) -> object:
+        return self.read_value(call)
+
+    def update(self, call: Callable[[object], None], value: object) -> None:
+        call(value)
+        self.record_removed()
+        if value is not None:
+            self.record(StateAction.PUT, value)
         self.set(None if value is None else self.ttl.element(value))
         self.end(self.has_cell())
-
-
-class ListModel(StateModel[list[object]]):
-    """The model of a list state."""
-
-    __slots__ = ()
-
-    def own(self, held: object) -> list[object]:
-        return list(map(own_element, held)) if isinstance(held, list) else []
-
-    def entries(self, content: list[object] | None) -> int:
-        return 0 if content is None else len(content)
-
-    def value_of(self, content: list[object]) -> object:
-        return list(map(self.ttl.value, content))
-
-    def is_rest(self, content: list[object] | None, held: object) -> bool:
-        left = iter(held) if isinstance(held, list) else iter(())
-        follows = next(left, NO_VALUE)
-        for element in content or ():
-            if follows is not NO_VALUE and are_equal(element, follows):
-                follows = next(left, NO_VALUE)
-            elif not self.ttl.is_expired(element):
-                return False
-        return follows is NO_VALUE
-
-    def list_read(self, returned: list[object]) -> None:
-        """``get`` returned this."""
-        ttl, content = self.ttl, self.contents.get(self.cell, [])
-        if ttl.ttl_ms is None:
-            expected = content
-        else:
-            alive = [element for element in content if not ttl.is_expired(element)]
-            expected = list(map(ttl.value, content if ttl.returns_expired else alive))
-            if not alive:
-                self.set(None)
-            elif ttl.updates_on_read:
-                self.set(list(map(ttl.renewed, alive)))
-        self.answer(are_equal(returned, expected), expected)
-        self.end(self.has_cell() if ttl.updates_on_read else self.has_last(0))
-
-    def appended(self, values: list[object]) -> None:
-        """Elements were appended."""
-        if values:
-            self.contents.setdefault(self.cell, []).extend(map(self.ttl.element, values))
-        self.end(self.has_last(len(values)))
-
-    def updated(self, values: list[object]) -> None:
-        """The list was replaced."""
-        self.set(list(map(self.ttl.element, values)) or None)
-        self.end(self.has_cell())
-
-    def has_last(self, count: int) -> bool:
-        """True if the state has as many elements as the model, and the last ones are equal."""
-        held, content = self.held(self.cell), self.contents.get(self.cell)
-        if held is None or content is None:
-            return held is content
-        if not isinstance(held, list) or len(held) != len(content):
-            return False
-        return not count or are_equal(held[-count:], content[-count:])
-
-    def merged(self, sources: Iterable[Hashable]) -> None:
-        """The lists of other namespaces were moved to the end of this one."""
-        moved = list[object]()
-        for source in sources:
-            moved += self.contents.pop((self.cell[0], source), ())
-        if moved:
-            self.contents.setdefault(self.cell, []).extend(moved)
-        self.end(self.has_cell() and self.are_sources_empty)

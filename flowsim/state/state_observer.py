@@ -59,10 +59,10 @@ class TimeToLive:
 
     def __init__(self, descriptor: StateDescriptor, now_ms: Callable[[], int]) -> None:
         config = descriptor.ttl_config
-        self.now_ms = now_ms
+        self.now_ms: Callable[[], int] = now_ms
         self.ttl_ms: int | None = None if config is None else config.ttl_ms
-        self.updates_on_read = config is not None and config.get_update_type() is TtlUpdateType.OnReadAndWrite
-        self.returns_expired = (
+        self.updates_on_read: bool = config is not None and config.get_update_type() is TtlUpdateType.OnReadAndWrite
+        self.returns_expired: bool = (
             config is not None and config.get_state_visibility() is TtlStateVisibility.ReturnExpiredIfNotCleanedUp
         )
 
@@ -127,7 +127,7 @@ class StateObserver(Generic[C]):
         record: Report | None,
     ) -> None:
         """``report`` records differences, ``record`` changes: without it, changes are not recorded."""
-        self.ttl = TimeToLive(descriptor, now_ms)
+        self.ttl: TimeToLive = TimeToLive(descriptor, now_ms)
         self.contents: dict[Cell, C] = {}
         self.cell = (None, None)
         self.touched = []

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 
 import numpy as np
 
-from flowsim.facts.kinds import ElementKind
+from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind
 from flowsim.history.recorded_facts import RecordedFacts
 from flowsim.history.rows import Row, Rows
+from flowsim.history.task_states import open_frames
 from flowsim.laws.event_time.paths import EventTimePaths
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
+from flowsim.units import NS_PER_MS
 
 
 def strategy_of(operator: Operator) -> Mapping[str, object] | None:
@@ -79,3 +82,40 @@ def generated(
     """The last time before a fact at which a strategy emitted this watermark or status for the whole operator."""
     rows = facts.rows("generated_watermark", task).before(seq)
     return rows.equal(operator=operator.operator, split=-1, kind=kind, timestamp=timestamp).last()
+
+
+class IdledBy(Enum):
+    """What declared a strategy or a split idle."""
+
+    TIMEOUT = "its idle timeout"
+    READER = "its reader, or a watermark generator of the user"
+    EITHER = "not recorded"
+
+
+def idled_by(facts: RecordedFacts, task: int, operator: Operator, row: Row) -> IdledBy:
+    """What declared an output idle. ``row``: of table ``generated_watermark``, of a strategy or of a split of it."""
+    idle_ms = idle_ms_of(operator)
+    quiet_ns = _quiet_before(facts, task, operator, row) if row["split"] < 0 else None
+    if not idle_ms or (quiet_ns is not None and quiet_ns <= idle_ms * NS_PER_MS):
+        return IdledBy.READER
+    if facts.is_full:
+        # A timeout is declared at a periodic call, which is a mail; a reader runs in the default action (rules 8.2, 8.4).
+        in_mail = facts.whole.shared(("in a mail", row["seq"]), task, lambda: _is_in_mail(facts, task, row))
+        return IdledBy.TIMEOUT if in_mail else IdledBy.READER
+    if quiet_ns is not None and delay_of(operator) is not None:
+        return IdledBy.TIMEOUT
+    return IdledBy.EITHER
+
+
+def _is_in_mail(facts: RecordedFacts, task: int, row: Row) -> bool:
+    """Whether the innermost action around a fact runs a mail. Needs the level full."""
+    frames = open_frames(facts.whole.rows("actions", task).before(row["seq"]))
+    begun = [frame for frame in frames if frame["phase"] == ActionPhase.BEGIN]
+    return bool(begun) and begun[-1]["kind"] == ActionKind.MAIL
+
+
+def _quiet_before(facts: RecordedFacts, task: int, operator: Operator, row: Row) -> int | None:
+    """How long a strategy had seen no record before a fact, in ns; None if the recording does not show its records."""
+    seen = seen_records(facts, task, operator)
+    last = None if seen is None else seen.before(row["seq"]).last()
+    return None if last is None else row["time_ns"] - last["time_ns"]

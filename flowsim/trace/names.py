@@ -20,6 +20,7 @@ from flowsim.graph.alignment import (
     forced_alignment,
 )
 from flowsim.history.job_events import checkpoint_events, job_fact_out_of_range
+from flowsim.history.splits import split_names
 from flowsim.laws.job_graph import without_adaptive
 from flowsim.laws.job_history import CheckpointEvent
 from flowsim.trace.record_values import RecordValues
@@ -266,9 +267,7 @@ def _operators(task_name: str) -> list[str]:
 def _splits_of(params: str) -> list[list[str]]:
     """Returns the names of the splits of each subtask, from the parameters of a source."""
     try:
-        given = json.loads(params or "{}")["splits"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        given = json.loads(params or "{}")
+    except (ValueError, RecursionError):
         return []
-    if not isinstance(given, list):
-        return []
-    return [[str(name) for name in names] if isinstance(names, list) else [] for names in given]
+    return split_names(given) if isinstance(given, dict) else []

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from flowsim.history.channel_flow import flow_of
+from flowsim.history.key_records import KeyRecords, key_records
 from flowsim.history.timers import Fate, TimerLife, keyed_vertices, lives_of
 from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text
 from flowsim.why.about import OperatorAt
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.key_calls import why_calls
-from flowsim.why.key_records import KeyRecords, key_records
 from flowsim.why.key_state import state_causes
 from flowsim.why.no_results import results_missing
 from flowsim.why.restarts import attempt_text

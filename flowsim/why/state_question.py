@@ -7,12 +7,12 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import StoredKind
+from flowsim.history.key_records import key_records
 from flowsim.history.keyed_state import is_empty, state_changes
 from flowsim.history.timers import timer_operators
 from flowsim.quantities import count_text
 from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.key_records import key_records
 from flowsim.why.key_state import change_cause, state_cause
 from flowsim.why.restored_entries import restored_causes
 from flowsim.why.run_facts import Row, RunFacts

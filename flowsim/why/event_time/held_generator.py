@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.splits import Split, splits_of
 from flowsim.history.task_states import Doing, state_of
 from flowsim.history.watermark_strategies import delay_of, is_highest_less_bound, seen_records, strategy_of
 from flowsim.laws.job_graph import Channel, Operator
@@ -15,9 +16,9 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.generators import formula
 from flowsim.why.event_time.idleness import idleness_cause
-from flowsim.why.event_time.splits import Split, merged, splits_of
+from flowsim.why.event_time.split_texts import merged, split_lines, split_name
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
-from flowsim.why.sentence import watermark_text
+from flowsim.why.sentence import capital, watermark_text
 from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.alignment import alignment_causes, paused_row
 from flowsim.why.waits.source import source_causes
@@ -57,7 +58,7 @@ def generator_causes(facts: RunFacts, task: int, operator: Operator, needed: int
 
 def _name(facts: RunFacts, task: int, operator: Operator, split: Split | None) -> str:
     name = facts.operator_in(task, operator.operator)
-    return name if split is None else f"{split.title} of {name}"
+    return name if split is None else f"{capital(split_name(facts, task, operator, split.index))} of {name}"
 
 
 def _last_watermark(facts: RunFacts, task: int, operator: Operator, split: Split | None, seen: Rows | None) -> Cause:
@@ -159,18 +160,18 @@ def _split_cause(facts: RunFacts, task: int, operator: Operator, splits: Sequenc
     rows = facts.rows("generated_watermark", task).equal(operator=operator.operator, split=-1)
     mark = rows.equal(kind=ElementKind.WATERMARK).last()
     own = NO_TIMESTAMP if mark is None else mark["timestamp"]
-    text = f"{operator.name} has {watermark_text(own)}"
-    how = merged(splits, own)
+    text, lowest = f"{operator.name} has {watermark_text(own)}", split_name(facts, task, operator, chosen.index)
+    how = merged(facts, task, operator, splits, own)
     if how:
         text += f": {how}."
     elif counted and chosen.watermark < own:
-        text += f": it does not decrease, and {chosen.name}, the lowest split that it waits for, is behind it."
+        text += f": it does not decrease, and {lowest}, the lowest split that it waits for, is behind it."
     elif counted:
-        text += f"; {chosen.name} is the lowest split that it waits for."
+        text += f"; {lowest} is the lowest split that it waits for."
     else:
         text += ": it waits for none of its splits."
     place = None if chosen.row is None else place_of(chosen.row)
-    return Cause(text, ("8.6",), place, tuple(split.text() for split in splits)), chosen
+    return Cause(text, ("8.6",), place, split_lines(facts, task, operator, splits)), chosen
 
 
 def _last_place(facts: RunFacts, task: int) -> Place | None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.history.splits import Split
 from flowsim.history.task_states import Doing, waits_of
-from flowsim.history.watermark_strategies import idle_ms_of, seen_records
+from flowsim.history.watermark_strategies import IdledBy, idle_ms_of, idled_by, seen_records
 from flowsim.laws.job_graph import Operator
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.places import Place
 from flowsim.trace.time import event_time
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.generators import IdledBy, idled_by
-from flowsim.why.event_time.splits import Split
+from flowsim.why.event_time.split_texts import split_name
 from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.sentence import capital
 
 
 def idleness_cause(facts: RunFacts, task: int, operator: Operator, split: Split | None, place: Place | None) -> Cause:
     """Whether a strategy is idle, or of a split whether it is, and what the recording shows of this later."""
-    index, name = (-1, operator.name) if split is None else (split.index, f"{split.title} of {operator.name}")
+    index, name = -1, operator.name
+    if split is not None:
+        index, name = split.index, f"{capital(split_name(facts, task, operator, split.index))} of {operator.name}"
     rows = facts.rows("generated_watermark", task).equal(operator=operator.operator, split=index)
     status = rows.equal(kind=ElementKind.STATUS).last()
     if status is not None and status["timestamp"] == -1:

@@ -8,6 +8,7 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.history.rows import alike, last_with
+from flowsim.history.splits import Split, is_sequential, split_of_record, splits_of
 from flowsim.history.valve import ChannelState, channel_history, channel_states
 from flowsim.history.watermark_strategies import delay_of, generated, generator_of
 from flowsim.laws.job_graph import Channel, Operator
@@ -16,7 +17,7 @@ from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.channel_texts import channel_text, status_text
 from flowsim.why.event_time.generators import add_watermark_causes, idle_cause, sent_at
-from flowsim.why.event_time.splits import Split, is_sequential, split_name, split_of_record, splits_of
+from flowsim.why.event_time.split_texts import split_lines, split_name
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, Number, RecordCount, Sentence
 
@@ -169,7 +170,7 @@ def _reason_of_split(
     name = split_name(facts, task, operator, split)
     if own is None or own.is_over or own.is_idle:
         why_not = f"The record is of {name}, which did not hold back this watermark: {_why_not(operator, own)}."
-        return Cause(why_not, ("8.6",), place_of(sent), tuple(one.text() for one in splits), channel.channel)
+        return Cause(why_not, ("8.6",), place_of(sent), split_lines(facts, task, operator, splits), channel.channel)
     if own.watermark < row["timestamp"] or delay_of(operator) is None or row["timestamp"] == MAX_WATERMARK:
         return None
     text = _bound_text(operator, row, sent, limit, is_behind=False)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.history.key_records import key_records
 from flowsim.history.timers import Fate, TimerLife, lives_of, timer_operators
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
 from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.key_records import key_records
 from flowsim.why.restored_entries import TIMERS, restored_causes
 from flowsim.why.run_facts import RunFacts
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flowsim.facts.kinds import ElementKind, StoredAction
+from flowsim.facts.kinds import ElementKind
+from flowsim.history.recorded_facts import RecordedFacts
+from flowsim.history.rows import Row, Rows
 from flowsim.history.watermark_strategies import seen_records, strategy_of
 from flowsim.laws.job_graph import Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.why.run_facts import Row, Rows, RunFacts
-from flowsim.why.sentence import EventTime, Sentence, capital
 
 _WHOLE_OPERATOR = -1
+
+
+def split_names(params: Mapping[str, object]) -> list[list[str]]:
+    """The names of the splits of each subtask, from the parameters of a source; empty if it declares none."""
+    given = params.get("splits")
+    if not isinstance(given, list | tuple):
+        return []
+    return [[str(name) for name in names] if isinstance(names, list | tuple) else [] for names in given]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +31,6 @@ class Split:
     """A split of a source at a moment. ``row``: its last watermark, of table ``generated_watermark``."""
 
     index: int
-    name: str
     row: Row | None = None
     is_idle: bool = False
     is_over: bool = False
@@ -34,36 +40,25 @@ class Split:
     def watermark(self) -> int:
         return NO_TIMESTAMP if self.row is None else self.row["timestamp"]
 
-    @property
-    def title(self) -> str:
-        """The name at the beginning of a sentence."""
-        return capital(self.name)
 
-    def text(self) -> Sentence:
-        """Its name, watermark and status."""
-        status = ", idle" if self.is_idle else ", not waited for" if self.is_over else ""
-        if self.watermark == NO_TIMESTAMP:
-            return Sentence(f"{self.name}: no watermark yet{status}")
-        return Sentence(f"{self.name}: watermark ", EventTime(self.watermark), status)
-
-
-def splits_of(facts: RunFacts, task: int, operator: Operator, before: int | None = None) -> Sequence[Split]:
+def splits_of(facts: RecordedFacts, task: int, operator: Operator, before: int | None = None) -> Sequence[Split]:
     """The splits at the moment of the facts, or before a fact; empty for a source without splits."""
     about = "splits", operator.operator
     seqs, states = facts.shared(about, task, lambda: _history(facts, task, operator))
     return states[len(seqs) if before is None else bisect_left(seqs, before)]
 
 
-def _history(facts: RunFacts, task: int, operator: Operator) -> tuple[list[int], list[Sequence[Split]]]:
+def _history(facts: RecordedFacts, task: int, operator: Operator) -> tuple[list[int], list[Sequence[Split]]]:
     """The splits before the first row of table ``generated_watermark`` and after each one, with the numbers of the rows."""
     rows = facts.rows("generated_watermark", task).equal(operator=operator.operator)
-    names = facts.names.splits(task, operator.operator)
-    if not (rows["split"] >= 0).any() and len(names) < 2:
+    names, subtask = split_names(operator.params), facts.graph.tasks[task].subtask
+    declared = len(names[subtask]) if subtask < len(names) else 0
+    if not (rows["split"] >= 0).any() and declared < 2:
         return [], [()]
-    splits = {index: Split(index, split_name(facts, task, operator, index)) for index in range(len(names))}
+    splits = {index: Split(index) for index in range(declared)}
     states: list[Sequence[Split]] = [tuple(splits.values())]
     for row in rows:
-        _apply(facts, task, operator, splits, row)
+        _apply(splits, row)
         found = tuple(splits[index] for index in sorted(splits))
         if is_sequential(operator):
             found = tuple(replace(one, is_over=one is not found[-1], is_idle=False) for one in found)
@@ -71,12 +66,12 @@ def _history(facts: RunFacts, task: int, operator: Operator) -> tuple[list[int],
     return rows["seq"].tolist(), states
 
 
-def _apply(facts: RunFacts, task: int, operator: Operator, splits: dict[int, Split], row: Row) -> None:
+def _apply(splits: dict[int, Split], row: Row) -> None:
     index = row["split"]
     if index == _WHOLE_OPERATOR:
         _mark_over(splits, row)
         return
-    known = splits.get(index) or Split(index, split_name(facts, task, operator, index))
+    known = splits.get(index) or Split(index)
     if row["kind"] == ElementKind.WATERMARK:
         splits[index] = replace(known, row=row, is_idle=False, is_over=False)
     elif row["kind"] == ElementKind.END_OF_PARTITION:
@@ -102,41 +97,7 @@ def is_sequential(operator: Operator) -> bool:
     return "files" in operator.params
 
 
-def split_name(facts: RunFacts, task: int, operator: Operator, index: int) -> str:
-    """The name of a split: of a file if the recording shows which file it is."""
-    own = _files_of(facts, task, operator)
-    if own is not None and index < len(own):
-        return f"split {json.dumps(own[index], ensure_ascii=False)}"
-    return facts.names.split(task, operator.operator, index)
-
-
-def _files_of(facts: RunFacts, task: int, operator: Operator) -> Sequence[object] | None:
-    """The files that a subtask reads in their order; None if the recording does not show them."""
-    files, about = operator.params.get("files"), facts.graph.tasks[task]
-    if not isinstance(files, Sequence) or "assignment" in operator.params:
-        return None
-    # A restored reader starts with the file that it had not read completely.
-    restored = facts.whole.rows("source_positions", task).equal(action=StoredAction.RESTORED)
-    return None if len(restored) else files[about.subtask :: about.parallelism]
-
-
-def merged(splits: Sequence[Split], watermark: int) -> str:
-    """How the watermark of a source follows from those of its splits; '' if it does not."""
-    left = [split for split in splits if not split.is_over]
-    if left and all(split.is_idle for split in left) and max(split.watermark for split in left) == watermark:
-        return f"its {len(left):,} splits are all idle, so the highest of their watermarks" if len(left) > 1 else ""
-    counted = [split for split in splits if not split.is_idle and not split.is_over]
-    lowest = min(counted, key=lambda split: split.watermark, default=None)
-    if lowest is None or lowest.watermark != watermark:
-        return ""
-    if len(counted) == 1:
-        return (
-            f"that of {lowest.name}, the only split that it waits for" if len(splits) > 1 else f"that of {lowest.name}"
-        )
-    return f"the minimum over the {len(counted):,} splits that it waits for, that of {lowest.name}"
-
-
-def split_of_record(facts: RunFacts, task: int, operator: Operator, sent: Row) -> int | None:
+def split_of_record(facts: RecordedFacts, task: int, operator: Operator, sent: Row) -> int | None:
     """The split of a record that a source sent; None if the recording does not show it."""
     whole = facts.whole
     seen = seen_records(whole, task, operator)
@@ -158,6 +119,6 @@ def split_of_record(facts: RunFacts, task: int, operator: Operator, sent: Row) -
     return row["split"] if row is not None and is_next and (strategy_of(operator) or {}).get("per_record") else None
 
 
-def _rows_of_splits(facts: RunFacts, task: int, operator: Operator) -> Rows:
+def _rows_of_splits(facts: RecordedFacts, task: int, operator: Operator) -> Rows:
     rows = facts.rows("generated_watermark", task).equal(operator=operator.operator)
     return rows.where(rows["split"] >= 0)

@@ -8,8 +8,9 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.history.channel_flow import counted, flow_of
+from flowsim.history.recorded_facts import RecordedFacts
+from flowsim.history.rows import Row, Rows
 from flowsim.laws.job_graph import Channel
-from flowsim.why.run_facts import Row, Rows, RunFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class KeyRecords:
     under_way: list[tuple[Channel, Row]]
 
 
-def key_records(facts: RunFacts, task: int, keys: frozenset[int]) -> KeyRecords:
+def key_records(facts: RecordedFacts, task: int, keys: frozenset[int]) -> KeyRecords:
     """The records of a key in the channels of a task."""
     arrived, under_way = list[Row](), list[tuple[Channel, Row]]()
     for channel in facts.received_by(task):

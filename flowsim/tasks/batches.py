@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from flowsim.facts.kinds import WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
@@ -12,6 +11,7 @@ from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.outbox import Outbox
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.actor import Actor
+from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import TaskTimers
@@ -31,13 +31,6 @@ class BatchBudget:
 
     records: int
     longest_ns: int | None = None
-
-
-class PendingCheckpoints(Protocol):
-    """The checkpoints of the task."""
-
-    @property
-    def has_pending_checkpoints(self) -> bool: ...
 
 
 class Batches:
@@ -185,7 +178,7 @@ class Batches:
         reason = f"a mail of priority {priority} or above" if priority >= 0 else self.waiting_for
         self.block(WaitKind.MAIL, lambda: mailbox.has_mail_of(priority), reason)
 
-    def wait_for_checkpoints(self, checkpoints: PendingCheckpoints) -> None:
+    def wait_for_checkpoints(self, checkpoints: TaskCheckpoints) -> None:
         """Waits until the asynchronous parts of all checkpoints have run (rule 4.17)."""
         if checkpoints.has_pending_checkpoints:
             self.block(WaitKind.CHECKPOINT, lambda: not checkpoints.has_pending_checkpoints, "its checkpoints")

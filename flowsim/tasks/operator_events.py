@@ -10,7 +10,10 @@ from flowsim.streamrecord.operator_event import OperatorEvent
 
 
 class OperatorEventGateway(Protocol):
-    """The way from a task to the coordinators of its operators. Flink: TaskOperatorEventGateway."""
+    """The way from a task to the coordinators of its operators.
+
+    A Protocol, because tasks do not import the cluster. Flink: TaskOperatorEventGateway.
+    """
 
     def send_operator_event_to_coordinator(self, operator_id: str, event: OperatorEvent) -> None: ...
 

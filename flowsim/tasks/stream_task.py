@@ -40,7 +40,7 @@ from flowsim.timers.internal_timer_service import CancellationContext
 
 
 class TaskComponents(Protocol):
-    """Creates the components of a task."""
+    """Creates the components of a task; a Protocol, because tasks do not import the cluster."""
 
     def create_mailbox(
         self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]

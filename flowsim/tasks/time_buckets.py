@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowsim.task_clock import TaskClock
-from flowsim.tasks.timer_gauge import NanosecondClock, TimerGauge
+from flowsim.task_clock import Clock, TaskClock
+from flowsim.tasks.timer_gauge import TimerGauge
 from flowsim.watermark.idleness import PausableRelativeClock
 
 
@@ -58,7 +58,7 @@ class _LatestClock:
 
     __slots__ = ("_task", "_loop")
 
-    def __init__(self, task: NanosecondClock, loop: NanosecondClock) -> None:
+    def __init__(self, task: Clock, loop: Clock) -> None:
         self._task = task
         self._loop = loop
 
@@ -98,7 +98,7 @@ class TimeBuckets:
         self._started_ns = 0
         self._stopped_ns = 0
 
-    def measure(self, loop_clock: NanosecondClock, interval_ms: int) -> TimeGauges:
+    def measure(self, loop_clock: Clock, interval_ms: int) -> TimeGauges:
         """Adds gauges to the three timers; a caller updates them every ``interval_ms`` (rule 13.2)."""
         clock = _LatestClock(self._clock, loop_clock)
         self.idle.gauge = TimerGauge(clock, interval_ms)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
 
+from flowsim.task_clock import Clock
 from flowsim.units import NS_PER_MS
 
 UPDATE_INTERVAL_MS: Final = 5000
@@ -12,13 +13,6 @@ UPDATE_INTERVAL_MS: Final = 5000
 SAMPLES: Final = 12
 _NOT_STARTED: Final = 0
 """The sentinel of rule 0.5: a measurement that starts at time 0 is lost, so no clock here starts at 0."""
-
-
-class NanosecondClock(Protocol):
-    """The clock of a gauge."""
-
-    @property
-    def now_ns(self) -> int: ...
 
 
 class TimerGauge:
@@ -43,7 +37,7 @@ class TimerGauge:
         "_accumulated_ms",
     )
 
-    def __init__(self, clock: NanosecondClock, interval_ms: int = UPDATE_INTERVAL_MS, samples: int = SAMPLES) -> None:
+    def __init__(self, clock: Clock, interval_ms: int = UPDATE_INTERVAL_MS, samples: int = SAMPLES) -> None:
         self._clock = clock
         self._interval_ms = interval_ms
         self._samples_ms = [0] * samples

@@ -18,21 +18,30 @@ UNLIMITED = 2**31 - 1
 
 
 class BufferListener(Protocol):
-    """A component that waits for a segment of a pool. Flink: BufferListener."""
+    """A component that waits for a segment of a pool.
+
+    A Protocol, because buffers do not import the gates, whose BufferManager implements it. Flink: BufferListener.
+    """
 
     def notify_buffer_available(self, segment: MemorySegment) -> bool:
         """Takes the segment and returns True, or returns False: the pool keeps the segment."""
 
 
 class AvailabilityListener(Protocol):
-    """The task that writes to the pool, which is notified of a missing segment."""
+    """The task that writes to the pool, which is notified of a missing segment.
+
+    A Protocol, because the network does not import the tasks.
+    """
 
     def on_pool_unavailable(self) -> None:
         """Called when the pool has no segment left for the next record."""
 
 
 class SharedSegments(Protocol):
-    """The methods of the global pool that local pools need."""
+    """The methods of the global pool that local pools need.
+
+    A Protocol, because NetworkBufferPool, which implements it, creates the local pools.
+    """
 
     movements: int
 

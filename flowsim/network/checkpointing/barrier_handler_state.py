@@ -12,7 +12,10 @@ from flowsim.streamrecord.events import CheckpointBarrier
 
 
 class BarrierHandlerController(Protocol):
-    """What a state may ask of its handler. Flink: BarrierHandlerState.Controller."""
+    """What a state may ask of its handler.
+
+    A Protocol, because the handler, which implements it, imports its states. Flink: BarrierHandlerState.Controller.
+    """
 
     def trigger_global_checkpoint(self, barrier: CheckpointBarrier) -> None:
         """Lets the task take the checkpoint."""

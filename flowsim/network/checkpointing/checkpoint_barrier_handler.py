@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock
+from flowsim.network.checkpointing.checkpointable import CheckpointableTask
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
@@ -21,6 +21,7 @@ from flowsim.streamrecord.events import (
     EventAnnouncement,
     SubtaskConnectionDescriptor,
 )
+from flowsim.task_clock import Clock
 from flowsim.units import NS_PER_MS
 
 

@@ -7,10 +7,11 @@ from typing import Final
 
 from flowsim.errors import InvariantViolation
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
-from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock
+from flowsim.network.checkpointing.checkpointable import CheckpointableTask
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointFailureReason
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
+from flowsim.task_clock import Clock
 
 MAX_CHECKPOINTS_TO_TRACK: Final = 50
 """The number of checkpoints that a tracker remembers (rule 12.79)."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
+from flowsim.sim.scheduler import Timer
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
@@ -13,7 +14,10 @@ from flowsim.streamrecord.events import CheckpointBarrier
 
 
 class CheckpointableInput(Protocol):
-    """An input gate, or a source as input, of a task with checkpoints. Flink: CheckpointableInput."""
+    """An input gate of a task with checkpoints.
+
+    A Protocol, because tests give the handler inputs that record its calls. Flink: CheckpointableInput.
+    """
 
     def block_consumption(self, channel: InputChannelInfo) -> None:
         """Called when a barrier has blocked the channel; its sender stopped before (rule 5.27)."""
@@ -32,7 +36,10 @@ class CheckpointableInput(Protocol):
 
 
 class CheckpointableTask(Protocol):
-    """The task of a barrier handler. Flink: CheckpointableTask."""
+    """The task of a barrier handler.
+
+    A Protocol, because the network does not import the tasks. Flink: CheckpointableTask.
+    """
 
     def trigger_checkpoint_on_barrier(
         self, meta_data: CheckpointMetaData, options: CheckpointOptions, metrics: CheckpointMetrics
@@ -44,27 +51,20 @@ class CheckpointableTask(Protocol):
 
 
 class InputsCheckpointInitializer(Protocol):
-    """Opens the channel state of inputs. Flink: SubtaskCheckpointCoordinator."""
+    """Opens the channel state of inputs.
+
+    A Protocol, because the network does not import the tasks. Flink: SubtaskCheckpointCoordinator.
+    """
 
     def init_inputs_checkpoint(self, checkpoint_id: int, options: CheckpointOptions) -> None:
         """Raises CheckpointException if the checkpoint cannot store channel state."""
 
 
-class Cancellable(Protocol):
-    """A registered timer. Flink: BarrierAlignmentUtil.Cancellable."""
-
-    def cancel(self) -> None: ...
-
-
 class DelayableTimer(Protocol):
-    """Registers callbacks. Flink: BarrierAlignmentUtil.DelayableTimer."""
+    """Registers callbacks.
 
-    def register_task(self, callback: Callable[[], None], delay_ms: int) -> Cancellable:
+    A Protocol, because the network does not import the tasks. Flink: BarrierAlignmentUtil.DelayableTimer.
+    """
+
+    def register_task(self, callback: Callable[[], None], delay_ms: int) -> Timer:
         """Runs ``callback`` as a mail of the task after the delay."""
-
-
-class Clock(Protocol):
-    """The clock of the task."""
-
-    @property
-    def now_ns(self) -> int: ...

@@ -13,18 +13,18 @@ from flowsim.network.checkpointing.alternating_states import (
 from flowsim.network.checkpointing.barrier_handler_state import BarrierHandlerState, ChannelState
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpointable import (
-    Cancellable,
     CheckpointableInput,
     CheckpointableTask,
-    Clock,
     DelayableTimer,
     InputsCheckpointInitializer,
 )
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
+from flowsim.sim.scheduler import Timer
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
+from flowsim.task_clock import Clock
 
 
 class SingleCheckpointBarrierHandler(CheckpointBarrierHandler):
@@ -61,7 +61,7 @@ class SingleCheckpointBarrierHandler(CheckpointBarrierHandler):
         self._aligned_channels: set[InputChannelInfo] = set()
         self._target_channels = 0
         self._all_barriers_received: Completion[None] = Completion()
-        self._alignment_timer: Cancellable | None = None
+        self._alignment_timer: Timer | None = None
 
     @classmethod
     def aligned(

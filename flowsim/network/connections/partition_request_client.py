@@ -10,7 +10,10 @@ from flowsim.network.outbox import Outbox
 
 
 class CreditedChannel(Protocol):
-    """An input channel with credits: RemoteInputChannel."""
+    """An input channel with credits.
+
+    A Protocol, because connections do not import the gates, whose RemoteInputChannel implements it.
+    """
 
     @property
     def channel_id(self) -> int: ...

@@ -12,7 +12,10 @@ from flowsim.network.partitions.result_subpartition import UNCONNECTED, Buffer, 
 
 
 class BufferReceiver(Protocol):
-    """The receiving side of the channel: RemoteInputChannel."""
+    """The receiving side of the channel.
+
+    A Protocol, because connections do not import the gates, whose RemoteInputChannel implements it.
+    """
 
     def on_buffer(self, buffer: Buffer, sequence_number: int, backlog: int) -> None: ...
 
@@ -20,7 +23,10 @@ class BufferReceiver(Protocol):
 
 
 class ReaderQueue(Protocol):
-    """The queue of readers with something to send: PartitionRequestQueue."""
+    """The queue of readers with something to send.
+
+    A Protocol, because PartitionRequestQueue, which implements it, owns its readers.
+    """
 
     def enqueue_available_reader(self, reader: CreditBasedSequenceNumberingViewReader) -> None: ...
 

@@ -10,18 +10,16 @@ from collections.abc import Callable, Hashable, Iterable, Set
 from typing import Final, Protocol
 
 from flowsim.quantities import count_text
+from flowsim.sim.scheduler import Timer
 
 _NS_PER_S: Final = 1_000_000_000
 
 
-class Timer(Protocol):
-    """A scheduled call."""
-
-    def cancel(self) -> None: ...
-
-
 class TimerService(Protocol):
-    """The scheduler methods that a wire needs."""
+    """The scheduler methods that a wire needs.
+
+    A Protocol, because tests give a wire timers that they run by hand.
+    """
 
     @property
     def now_ns(self) -> int: ...

@@ -5,16 +5,9 @@ ThroughputCalculator.
 from __future__ import annotations
 
 from math import floor
-from typing import Protocol
 
+from flowsim.task_clock import Clock
 from flowsim.units import NS_PER_MS
-
-
-class Clock(Protocol):
-    """The clock of the task that reads the gate."""
-
-    @property
-    def now_ns(self) -> int: ...
 
 
 class ThroughputCalculator:

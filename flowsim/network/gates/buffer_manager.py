@@ -6,38 +6,22 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
+from flowsim.network.gates.input_channel import Received
 
 EXCLUSIVE: Final = MemorySegment(0)
 """Represents every exclusive buffer. Exclusive buffers are reserved in the network memory and only counted in the
 manager."""
 
 
-class FloatingPool(Protocol):
-    """The buffer pool of the gate, which provides floating buffers."""
-
-    def request_segment(self) -> MemorySegment | None: ...
-
-    def recycle(self, segment: MemorySegment) -> None: ...
-
-    def add_listener(self, listener: BufferManager) -> bool: ...
-
-
-class MemorySegmentProvider(Protocol):
-    """Reserves exclusive buffers; the implementation is NetworkBufferPool. Flink: MemorySegmentProvider."""
-
-    def return_reserved(self, segments: int) -> None: ...
-
-
 class BufferedChannel(Protocol):
-    """The channel of a buffer manager; the implementation is RemoteInputChannel."""
+    """The channel of a buffer manager.
+
+    A Protocol, because RemoteInputChannel, which implements it, owns its buffer manager.
+    """
 
     def notify_buffer_available(self, count: int) -> None: ...
-
-
-class Recyclable(Protocol):
-    """A received buffer; its memory is free after the buffer was read."""
-
-    def recycle(self) -> None: ...
 
 
 class BufferManager:
@@ -63,7 +47,7 @@ class BufferManager:
     )
 
     def __init__(
-        self, channel: BufferedChannel, pool: FloatingPool, network_pool: MemorySegmentProvider, exclusive: int
+        self, channel: BufferedChannel, pool: LocalBufferPool, network_pool: NetworkBufferPool, exclusive: int
     ) -> None:
         self._channel = channel
         self._pool = pool
@@ -134,7 +118,7 @@ class BufferManager:
         self.required = 0
         self._give_back_floating()
 
-    def release_all(self, received: Iterable[Recyclable]) -> None:
+    def release_all(self, received: Iterable[Received]) -> None:
         """Returns all memory when the channel has ended or is released, unread ``received`` buffers first.
 
         Exclusive buffers are returned last and together, because their return changes the pool sizes; then no pool is

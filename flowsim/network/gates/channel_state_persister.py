@@ -12,7 +12,10 @@ from flowsim.streamrecord.events import CheckpointBarrier, Event, EventAnnouncem
 
 
 class InputStateWriter(Protocol):
-    """Stores the data of input channels. Flink: ChannelStateWriter."""
+    """Stores the data of input channels.
+
+    A Protocol, because the network does not import the tasks. Flink: ChannelStateWriter.
+    """
 
     def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
         """Stores ``payloads``, which ``channel`` delivered before the barrier of the checkpoint."""

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import BufferRecycler, DataType, MemorySegment
+from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.channel_state_persister import ChannelStatePersister
 from flowsim.network.partitions.result_subpartition import Buffer
@@ -46,7 +47,13 @@ class BufferAndAvailability(NamedTuple):
 
 
 class ChannelGate(Protocol):
-    """The gate of a channel; the implementation is SingleInputGate."""
+    """The gate of a channel.
+
+    A Protocol, because SingleInputGate, which implements it, owns its channels.
+    """
+
+    pool: LocalBufferPool
+    """Provides the floating buffers of remote channels."""
 
     def notify_channel_non_empty(self, channel: InputChannel) -> None: ...
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Protocol
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import DataType, EventBuffer, MemorySegment, buffer_kind
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.errors import IllegalState
-from flowsim.network.gates.buffer_manager import BufferManager, FloatingPool, MemorySegmentProvider
+from flowsim.network.gates.buffer_manager import BufferManager
 from flowsim.network.gates.channel_state_persister import ChannelStatePersister
 from flowsim.network.gates.input_channel import (
     BufferAndAvailability,
@@ -24,13 +24,6 @@ from flowsim.network.partitions.prioritized_deque import PrioritizedList, Priori
 from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.events import CheckpointBarrier, Event, EventAnnouncement
-
-
-class RemoteGate(ChannelGate, Protocol):
-    """The gate of a remote channel, with its pool of floating buffers."""
-
-    @property
-    def pool(self) -> FloatingPool: ...
 
 
 class RemoteInputChannel(InputChannel):
@@ -55,12 +48,12 @@ class RemoteInputChannel(InputChannel):
 
     def __init__(
         self,
-        gate: RemoteGate,
+        gate: ChannelGate,
         index: int,
         channel_id: int,
         exclusive_buffers: int,
         client: PartitionRequestClient,
-        network_pool: MemorySegmentProvider,
+        network_pool: NetworkBufferPool,
         trace: TaskTrace | None,
     ) -> None:
         super().__init__(gate, index, channel_id, trace)

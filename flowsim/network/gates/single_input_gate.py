@@ -25,7 +25,10 @@ _HALF = (2**31 - 1) // 2
 
 
 class InputChannelFactory(Protocol):
-    """Creates the channels of a gate. Flink: SingleInputGateFactory."""
+    """Creates the channels of a gate.
+
+    A Protocol, because the network does not import the cluster, which implements it. Flink: SingleInputGateFactory.
+    """
 
     def create_input_channel(self, gate: SingleInputGate, index: int) -> InputChannel: ...
 

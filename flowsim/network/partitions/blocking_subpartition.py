@@ -91,7 +91,10 @@ class BoundedData:
 
 
 class SpillingPartition(Protocol):
-    """The partition of a blocking subpartition; the implementation is BlockingResultPartition."""
+    """The partition of a blocking subpartition.
+
+    A Protocol, because BlockingResultPartition, which implements it, creates its subpartitions.
+    """
 
     def on_subpartition_unused(self) -> None:
         """Called when a subpartition is released and has no reader."""

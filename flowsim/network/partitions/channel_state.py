@@ -9,7 +9,10 @@ from flowsim.network.completion import Completion
 
 
 class ChannelStateWriter(Protocol):
-    """Stores the data that a barrier overtook. Flink: ChannelStateWriter."""
+    """Stores the data that a barrier overtook.
+
+    A Protocol, because the network does not import the tasks. Flink: ChannelStateWriter.
+    """
 
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
         """Stores ``payloads``, which were queued in ``subpartition`` when the barrier overtook them."""

@@ -19,14 +19,20 @@ from flowsim.streamrecord.events import EndOfData, Event, StopMode
 
 
 class PartitionOwner(Protocol):
-    """The task that writes to a partition; the implementation is StreamTask."""
+    """The task that writes to a partition.
+
+    A Protocol, because the network does not import the tasks.
+    """
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Blocks the task until ``pool`` may have a segment again (rule 5.42)."""
 
 
 class SubpartitionConnector(Protocol):
-    """Connects the channels of the consumers; the implementation is PartitionConnector."""
+    """Connects the channels of the consumers.
+
+    A Protocol, because the network does not import the cluster, whose PartitionConnector implements it.
+    """
 
     def on_subpartition_created(self, subpartition: ResultSubpartition) -> None:
         """Called when ``subpartition`` can be read for the first time."""

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
-
-
-class Output(Protocol):
-    """The availability of one network output."""
-
-    @property
-    def pool(self) -> LocalBufferPool: ...
+from flowsim.network.partitions.result_partition import ResultPartition
 
 
 class RecordWriterDelegate(Protocol):
@@ -41,7 +34,7 @@ class SingleRecordWriter:
 
     __slots__ = ("_pool",)
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: ResultPartition) -> None:
         self._pool = output.pool
 
     @property
@@ -60,7 +53,7 @@ class MultipleRecordWriters:
 
     __slots__ = ("_pools",)
 
-    def __init__(self, outputs: Sequence[Output]) -> None:
+    def __init__(self, outputs: Sequence[ResultPartition]) -> None:
         self._pools = tuple(output.pool for output in outputs)
 
     @property
@@ -85,7 +78,7 @@ class MultipleRecordWriters:
             pool.on_available.append(one_less)
 
 
-def record_writer_delegate(outputs: Sequence[Output]) -> RecordWriterDelegate:
+def record_writer_delegate(outputs: Sequence[ResultPartition]) -> RecordWriterDelegate:
     """Returns the delegate for the number of outputs: none, one or several (rule 5.1)."""
     if not outputs:
         return NonRecordWriter()

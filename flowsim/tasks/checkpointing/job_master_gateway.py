@@ -10,17 +10,13 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.checkpointable import (
-    CheckpointableTask,
-    Clock,
-    DelayableTimer,
-    InputsCheckpointInitializer,
-)
+from flowsim.network.checkpointing.checkpointable import CheckpointableTask, DelayableTimer, InputsCheckpointInitializer
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState, StoredContent, TaskStateSnapshot
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.task_clock import Clock
 from flowsim.tasks.inputs.demultiplexing_record_deserializer import RecordFilter
 from flowsim.tasks.task_state import TaskState
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from flowsim.errors import FlowsimError
 from flowsim.facts.kinds import CheckpointStep
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.checkpointable import Cancellable
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
+from flowsim.sim.scheduler import Timer
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
@@ -102,7 +102,7 @@ class SubtaskCheckpointCoordinator:
         self._aborted = AbortedCheckpoints(max_record_aborted_checkpoints)
         self._runnables: dict[int, AsyncCheckpointRunnable] = {}
         self._is_closed = False
-        self._alignment_timer: Cancellable | None = None
+        self._alignment_timer: Timer | None = None
         self._alignment_checkpoint = -1
 
     def init_inputs_checkpoint(self, checkpoint_id: int, options: CheckpointOptions) -> None:

@@ -7,16 +7,16 @@ from collections.abc import Collection
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.channels import CreditLosingQueue
 from flowsim.network.buffers.buffer import FREEING, BufferSlice, DataType, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.connections.view_reader import (
     BufferReceiver,
     CreditBasedSequenceNumberingViewReader,
     ReaderQueue,
 )
-from flowsim.network.gates.buffer_manager import MemorySegmentProvider
 from flowsim.network.gates.channel_state_persister import ChannelStatePersister, CheckpointStatus
-from flowsim.network.gates.input_channel import BufferAndAvailability
-from flowsim.network.gates.remote_input_channel import RemoteGate, RemoteInputChannel
+from flowsim.network.gates.input_channel import BufferAndAvailability, ChannelGate
+from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import BufferAndBacklog, ResultSubpartition, SubpartitionView
 from flowsim.streamrecord.events import CheckpointBarrier, Event
@@ -149,12 +149,12 @@ class LeakingChannel(RemoteInputChannel):
 
     def __init__(
         self,
-        gate: RemoteGate,
+        gate: ChannelGate,
         index: int,
         channel_id: int,
         exclusive_buffers: int,
         client: PartitionRequestClient,
-        network_pool: MemorySegmentProvider,
+        network_pool: NetworkBufferPool,
         trace: TaskTrace | None,
     ) -> None:
         super().__init__(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
@@ -175,12 +175,12 @@ class OverAnnouncingChannel(RemoteInputChannel):
 
     def __init__(
         self,
-        gate: RemoteGate,
+        gate: ChannelGate,
         index: int,
         channel_id: int,
         exclusive_buffers: int,
         client: PartitionRequestClient,
-        network_pool: MemorySegmentProvider,
+        network_pool: NetworkBufferPool,
         trace: TaskTrace | None,
         extra_credits: int,
     ) -> None:
@@ -214,12 +214,12 @@ class ImpatientChannel(RemoteInputChannel):
 
     def __init__(
         self,
-        gate: RemoteGate,
+        gate: ChannelGate,
         index: int,
         channel_id: int,
         exclusive_buffers: int,
         client: PartitionRequestClient,
-        network_pool: MemorySegmentProvider,
+        network_pool: NetworkBufferPool,
         trace: TaskTrace | None,
     ) -> None:
         super().__init__(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)

@@ -13,12 +13,7 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.checkpointable import (
-    CheckpointableTask,
-    Clock,
-    DelayableTimer,
-    InputsCheckpointInitializer,
-)
+from flowsim.network.checkpointing.checkpointable import CheckpointableTask, DelayableTimer, InputsCheckpointInitializer
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.state.key_group_range import KeyGroupRange
@@ -37,6 +32,7 @@ from flowsim.state.snapshots.stored_streams import (
 )
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.events import CheckpointBarrier
+from flowsim.task_clock import Clock
 from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState

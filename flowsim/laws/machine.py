@@ -73,7 +73,8 @@ def on_row(
         select = (
             _members(table, {column: tuple(map(int, given)) for column, given in chosen.items()}) if chosen else where
         )
-        _DECLARED[function] = Handler(_united([{table: (*columns, *members)}]), table, columns, select)
+        of_where = _DECLARED[where].reads if where in _DECLARED else {}
+        _DECLARED[function] = Handler(_united([of_where, {table: (*columns, *members)}]), table, columns, select)
         return function
 
     return declare

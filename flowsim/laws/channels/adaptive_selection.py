@@ -9,9 +9,8 @@ from typing import Final
 from flowsim.facts.kinds import ElementKind, PoolKind, SegmentAction
 from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import Edge, JobGraph
-from flowsim.laws.slices import Slice
+from flowsim.laws.machine import Machine, on_row
 
-SEGMENT_COLUMNS: Final = ("pool", "action", "subpartition", "step")
 _USED: Final = {int(SegmentAction.HANDED_OUT): 1, int(SegmentAction.RECYCLED): -1}
 _COMPARED: Final = int(SegmentAction.COMPARED)
 
@@ -52,13 +51,13 @@ class AdaptiveWriter:
         return "" if place == idlest else "the channel is not the idlest of those compared", idlest
 
 
-class AdaptiveWriters:
+class AdaptiveWriters(Machine):
     """The adaptive writers of one task."""
 
     def __init__(self, task: int, graph: JobGraph, found: Findings) -> None:
         self._task = task
         self._found = found
-        self._of_edge: dict[int, AdaptiveWriter] = {}
+        self.of_edge: dict[int, AdaptiveWriter] = {}
         self._of_channel: dict[int, tuple[AdaptiveWriter, int]] = {}
         self._edge_of_pool = {
             pool.pool: pool.edge for pool in graph.pools.values() if pool.task == task and pool.kind == PoolKind.OUTPUT
@@ -66,22 +65,19 @@ class AdaptiveWriters:
 
     def add(self, edge: Edge, width: int, max_traverse_size: int, places: Mapping[int, int]) -> None:
         """Adds the writer of an edge; ``places``: the place of each channel."""
-        writer = self._of_edge[edge.edge] = AdaptiveWriter(edge, width, max_traverse_size)
+        writer = self.of_edge[edge.edge] = AdaptiveWriter(edge, width, max_traverse_size)
         self._of_channel.update({channel: (writer, place) for channel, place in places.items()})
 
-    def feed(self, facts: Slice) -> None:
-        if not self._of_edge:
-            return
-        for seq, table, row in facts.merged(("sent", ("channel", "kind")), ("segments", SEGMENT_COLUMNS)):
-            if table == 0:
-                channel, kind = row
-                if kind == ElementKind.RECORD and channel in self._of_channel:
-                    self._judge(seq, channel)
-                continue
-            pool, *move = row
-            writer = self._of_edge.get(self._edge_of_pool.get(pool, -1))
-            if writer is not None:
-                writer.on_segment(*move)
+    @on_row("sent", kind=ElementKind.RECORD)
+    def _on_record(self, seq: int, channel: int) -> None:
+        if channel in self._of_channel:
+            self._judge(seq, channel)
+
+    @on_row("segments")
+    def _on_segment(self, seq: int, pool: int, action: int, subpartition: int, step: int) -> None:
+        writer = self.of_edge.get(self._edge_of_pool.get(pool, -1))
+        if writer is not None:
+            writer.on_segment(action, subpartition, step)
 
     def _judge(self, seq: int, channel: int) -> None:
         self._found.examined += 1

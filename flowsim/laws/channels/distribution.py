@@ -7,13 +7,13 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.channels.adaptive_selection import SEGMENT_COLUMNS, AdaptiveWriters
+from flowsim.laws.channels.adaptive_selection import AdaptiveWriters
 from flowsim.laws.channels.expansion import check_channels, output_edges, parallelism_of_target, targets_of
 from flowsim.laws.elements import sent_records
-from flowsim.laws.findings import Findings, FoundByLaw
-from flowsim.laws.job_graph import Channel, Edge, JobGraph, Task
+from flowsim.laws.findings import FoundByLaw
+from flowsim.laws.job_graph import Edge, JobGraph, Task
 from flowsim.laws.law import Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Ints, Mask, Slice
 
 ID: Final = "distribution"
@@ -85,13 +85,14 @@ class RandomWriter(Writer):
 class Distribution(Machine):
     """The writers of one task."""
 
-    def __init__(self, task: Task, graph: JobGraph, channels: list[Channel], found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        channels = [channel for channel in graph.sent_by(task.task) if channel.target_task in graph.tasks]
         self._task = task.task
         self._graph = graph
         self._described = task
-        self._found = found
+        self._found = found[ID]
         self._writers: list[Writer] = []
-        self._adaptive = AdaptiveWriters(task.task, graph, found)
+        self._adaptive = AdaptiveWriters(task.task, graph, self._found)
         self._channels = np.array(sorted(channel.channel for channel in channels))
         self._writer, self._place = np.full((2, len(channels)), -1)
         for edge in sorted({channel.edge for channel in channels}):
@@ -114,8 +115,17 @@ class Distribution(Machine):
             kind = RandomWriter if about.partitioner_name == "SHUFFLE" else Writer
             self._writers.append(kind(about, targets))
 
-    def feed(self, facts: Slice) -> None:
-        self._adaptive.feed(facts)
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> Distribution | None:
+        return cls(graph, task, found) if output_edges(graph, task) else None
+
+    @reads(AdaptiveWriters)
+    def _adaptive_records(self, facts: Slice) -> None:
+        if self._adaptive.of_edge:
+            self._adaptive.feed(facts)
+
+    @reads(sent_records, sent=("channel", *_ROW))
+    def _sent(self, facts: Slice) -> None:
         rows = facts.of("sent")
         if not len(rows) or not len(self._channels):
             return
@@ -164,11 +174,6 @@ class Distribution(Machine):
                 self._found.broken(what, at, task=self._task, edge=writer.edge, partitioner=writer.partitioner)
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Distribution | None:
-    channels = [channel for channel in graph.sent_by(task.task) if channel.target_task in graph.tasks]
-    return Distribution(task, graph, channels, found[ID]) if output_edges(graph, task) else None
-
-
 def _needs_judged_edges(graph: JobGraph) -> str:
     judged = any(edge.partitioner_name in _JUDGED for edge in graph.edges.values())
     return "" if judged else "every edge is keyed"
@@ -212,9 +217,8 @@ LAWS: Final = (
         "the channels that the partitioner reaches.",
         ("1.1", "1.2", "1.14", "1.15", "1.16", "1.17", "2.1", "2.2", "2.3", "2.4"),
         Level.ELEMENTS,
-        _make,
+        Distribution,
         _needs_judged_edges,
-        declared={"sent": ("channel", "kind", *_ROW[:-1]), "segments": SEGMENT_COLUMNS},
         counts=_COUNTS,
     ),
 )  # fmt: skip

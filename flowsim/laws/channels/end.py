@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -13,7 +13,7 @@ from flowsim.laws.event_time.paths import held_back
 from flowsim.laws.findings import EVIDENCE_ROWS, Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law, SecondWalk, needs_channels
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Rows, Slice
 from flowsim.units import MAX_WATERMARK
 
@@ -64,12 +64,13 @@ class Ends:
 class ChannelEnds(Machine):
     """The ends of the channels of one task."""
 
-    def __init__(self, held_back: Collection[int], found: Findings) -> None:
-        self._found = found
-        self._held_back = held_back
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._found = found[ID]
+        self._held_back = graph.once(held_back)
         self._places: dict[Place, Ends] = {}
 
-    def feed(self, facts: Slice) -> None:
+    @reads(sent_ends, received_ends)
+    def _elements(self, facts: Slice) -> None:
         for side, (table, ends) in enumerate(SIDES):
             rows = facts.of(table)
             if not len(rows):
@@ -135,10 +136,6 @@ def _highest_of_few(rows: Rows) -> Iterable[tuple[int, int]]:
     return highest.items()
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ChannelEnds:
-    return ChannelEnds(graph.once(held_back), found[ID])
-
-
 def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Suspect]:
     """The channels with an element after their end; counts those without an END_OF_PARTITION."""
     places: dict[Place, Ends] = {}
@@ -176,7 +173,8 @@ class ElementsBehindEnds(Machine):
         self._count = 0
         self._first: list[_Broken] = []
 
-    def feed(self, facts: Slice) -> None:
+    @reads(sent=_COLUMNS, received=_COLUMNS)
+    def _compare(self, facts: Slice) -> None:
         for side, (table, _) in enumerate(SIDES):
             rows = facts.of(table)
             if not len(rows):
@@ -235,11 +233,10 @@ LAWS: Final = (
         "EndOfPartition closes every channel exactly once, as its last event. No element follows EndOfData.",
         ("4.9", "4.18", "7.6", "7.7"),
         Level.ELEMENTS,
-        _make,
+        ChannelEnds,
         needs_channels,
         join=_suspects,
         second=SecondWalk(ElementsBehindEnds, _count, _CHANNELS_A_WALK),
-        declared={"sent": _COLUMNS, "received": _COLUMNS},
         counts=_COUNTS,
     ),
 )  # fmt: skip

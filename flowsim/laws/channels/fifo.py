@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law, needs_channels
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Slice
 from flowsim.laws.two_ends import SIDES, Columns, Sums, second_walk, suspects
 
@@ -19,6 +19,7 @@ _PAYLOAD: Final = ("kind", "timestamp", "fingerprint")
 _COLUMNS: Final = ("channel", "position", *_PAYLOAD)
 
 
+@reads(sent=_COLUMNS, received=_COLUMNS)
 def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
     for side, table in enumerate(SIDES):
         rows = facts.of(table)
@@ -32,21 +33,18 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
 class Elements(Machine):
     """What one task sent and received."""
 
-    def __init__(self, found: Findings) -> None:
-        self._found = found
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._found = found[ID]
         self._sums = Sums()
 
-    def feed(self, facts: Slice) -> None:
+    @reads(_ends)
+    def _add_sums(self, facts: Slice) -> None:
         for side, columns in _ends(facts):
             self._found.examined += len(columns[0])
             self._sums.add(side, columns, self._found)
 
     def end(self, whole: bool) -> Sums:
         return self._sums
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Elements:
-    return Elements(found[ID])
 
 
 _COUNTS: Final = """\
@@ -67,11 +65,10 @@ LAWS: Final = (
         "with equal payload, none lost and none duplicated.",
         ("5.11", "6.14", "7.16"),
         Level.ELEMENTS,
-        _make,
+        Elements,
         needs_channels,
         join=suspects,
         second=second_walk(_ends, ("position", *_PAYLOAD), ElementKind),
-        declared=dict.fromkeys(SIDES, _COLUMNS),
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from flowsim.facts.kinds import Level
 from flowsim.laws.channels.expansion import check_channels, output_edges
 from flowsim.laws.elements import sent_records
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.job_graph import Edge, JobGraph, Task
 from flowsim.laws.law import Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Ints, Slice
 
 ID: Final = "key-routing"
@@ -29,8 +29,11 @@ _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 Codes = npt.NDArray[np.uint64]
 _Triple = tuple[int, int, int]
 """Channel, key and hash code."""
-_Targets = dict[int, Task]
 """The target tasks of channels."""
+
+
+def _keyed_edges(graph: JobGraph, task: Task) -> list[Edge]:
+    return [edge for edge in output_edges(graph, task) if edge.partitioner == _HASH]
 
 
 class SentKeys(Machine):
@@ -39,20 +42,25 @@ class SentKeys(Machine):
     A described key makes one triple per keyed edge correct; only triples that are not correct, or not yet, are stored.
     """
 
-    def __init__(self, graph: JobGraph, task: Task, edges: list[Edge], targets: _Targets, found: Findings) -> None:
-        """``edges``: the keyed edges that leave the chain of the task; ``targets``: of the channels of these edges."""
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         self._graph = graph
         self._described = task
-        self._edges = edges
+        self._edges = _keyed_edges(graph, task)
+        """The keyed edges that leave the chain of the task."""
+        keyed = {edge.edge for edge in self._edges}
         self._task = task.task
-        self._targets = targets
+        self._targets = {
+            channel.channel: graph.tasks[channel.target_task]
+            for channel in graph.sent_by(task.task)
+            if channel.edge in keyed and channel.target_task in graph.tasks
+        }
         self._by_owner: dict[tuple[int, int], dict[int, list[int]]] = {}
         """By parallelism and maximum parallelism of the receivers, and by subtask, the channels."""
-        for channel, target in targets.items():
+        for channel, target in self._targets.items():
             by_subtask = self._by_owner.setdefault((target.parallelism, target.max_parallelism), {})
             by_subtask.setdefault(target.subtask, []).append(channel)
-        self._channels = np.array(sorted(targets))
-        self._found = found
+        self._channels = np.array(sorted(self._targets))
+        self._found = found[ID]
         self._right: Codes = np.empty(0, dtype=np.uint64)
         self._keys, self._hashes = array("q"), array("q")
         """In order of description."""
@@ -61,9 +69,30 @@ class SentKeys(Machine):
         self._doubtful: dict[_Triple, list[int]] = {}
         """Number of rows, and sequence number and position of the first."""
 
-    def feed(self, facts: Slice) -> None:
-        if facts.has("keys"):
-            self._describe(facts)
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> SentKeys | None:
+        return cls(graph, task, found) if _keyed_edges(graph, task) else None
+
+    @reads(keys=_DESCRIPTION)
+    def _describe(self, facts: Slice) -> None:
+        right = []
+        for key, key_hash, key_type, text in facts.of("keys").tuples(_DESCRIPTION):
+            self._keys.append(key)
+            self._hashes.append(key_hash)
+            if len(self._texts) < _TEXTS_KEPT:
+                self._texts[key] = text
+            if recorded_key_hash(key_type, text) != key_hash:
+                self._not_java.add(key)
+                continue
+            for parallelism, by_subtask in self._by_owner.items():
+                owner = owner_subtask(key_hash, *parallelism)
+                right += [(channel, key, key_hash) for channel in by_subtask.get(owner, ())]
+        if right:
+            codes = _codes(*(np.array(column, dtype=np.int64) for column in zip(*right, strict=True)))
+            self._right = np.sort(np.concatenate((self._right, codes)))
+
+    @reads(sent_records, sent=(*_TRIPLE, "position"))
+    def _sent(self, facts: Slice) -> None:
         rows = facts.of("sent")
         if not len(rows):
             return
@@ -81,23 +110,6 @@ class SentKeys(Machine):
             mask[mask] = np.isin(codes, doubtful)
             for channel, key, key_hash, seq, position in rows.tuples((*_TRIPLE, "seq", "position"), mask):
                 self._doubtful.setdefault((channel, key, key_hash), [0, seq, position])[0] += 1
-
-    def _describe(self, facts: Slice) -> None:
-        right = []
-        for key, key_hash, key_type, text in facts.of("keys").tuples(_DESCRIPTION):
-            self._keys.append(key)
-            self._hashes.append(key_hash)
-            if len(self._texts) < _TEXTS_KEPT:
-                self._texts[key] = text
-            if recorded_key_hash(key_type, text) != key_hash:
-                self._not_java.add(key)
-                continue
-            for parallelism, by_subtask in self._by_owner.items():
-                owner = owner_subtask(key_hash, *parallelism)
-                right += [(channel, key, key_hash) for channel in by_subtask.get(owner, ())]
-        if right:
-            codes = _codes(*(np.array(column, dtype=np.int64) for column in zip(*right, strict=True)))
-            self._right = np.sort(np.concatenate((self._right, codes)))
 
     def _are_right(self, codes: Codes) -> npt.NDArray[np.bool_]:
         if not len(self._right):
@@ -143,17 +155,6 @@ def _codes(channel: Ints, key: Ints, key_hash: Ints) -> Codes:
     return rest
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> SentKeys | None:
-    edges = [edge for edge in output_edges(graph, task) if edge.partitioner == _HASH]
-    keyed = {edge.edge for edge in edges}
-    targets = {
-        channel.channel: graph.tasks[channel.target_task]
-        for channel in graph.sent_by(task.task)
-        if channel.edge in keyed and channel.target_task in graph.tasks
-    }
-    return SentKeys(graph, task, edges, targets, found[ID]) if edges else None
-
-
 def _needs_keyed_edges(graph: JobGraph) -> str:
     keyed = any(edge.partitioner == _HASH for edge in graph.edges.values())
     return "" if keyed else "the job has no keyed edge"
@@ -178,9 +179,8 @@ LAWS: Final = (
         "Every record of a keyed edge is sent to the subtask that owns the key group of its key.",
         ("1.18", "1.19", "1.20", "1.23"),
         Level.ELEMENTS,
-        _make,
+        SentKeys,
         _needs_keyed_edges,
-        declared={"sent": (*_TRIPLE, "position", "kind"), "keys": _DESCRIPTION},
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -8,20 +8,16 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import BufferKind, BufferSide, Level, PoolKind
-from flowsim.laws.findings import Findings, FoundByLaw, named
+from flowsim.laws.findings import FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.network.buffer_rows import (
-    COLUMNS,
     FLUSHED,
     PRIORITIZED,
     QUEUED,
     RECEIVED,
-    RECYCLED,
     SENT,
-    ChannelsByTask,
-    buffer_rows,
     remote_pipelined,
 )
 from flowsim.laws.network.subpartition_queue import SubpartitionQueue
@@ -33,6 +29,7 @@ _PAYLOAD: Final = ("kind", "bytes", "backlog")
 _AT_THE_END: Final = 2**63 - 1
 
 
+@reads(buffers=("side", "channel", "number", *_PAYLOAD))
 def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
     rows = facts.of("buffers")
     for side in (SENT, RECEIVED) if len(rows) else ():
@@ -44,45 +41,55 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
 class Queues(Machine):
     """The queues of one task, and the sums of its sent and received buffers."""
 
-    def __init__(
-        self, task: int, judged: ChannelsByTask, exclusive: frozenset[int], has_barriers: bool, found: Findings
-    ) -> None:
-        self._task = task
-        self._exclusive = exclusive
-        self._found = found
-        self._queues = {channel: SubpartitionQueue(has_barriers) for channel in judged.sent.get(task, ())}
-        self._sides = np.array(judged.sent.get(task, [])), np.array(judged.received.get(task, []))
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        judged, has_barriers = graph.once(remote_pipelined), bool(graph.history.checkpoints)
+        sent, received = judged.sent.get(task.task, []), judged.received.get(task.task, [])
+        self._task = task.task
+        self._exclusive = graph.once(_exclusive_channels)
+        self._found = found[ID]
+        self._queues = {channel: SubpartitionQueue(has_barriers) for channel in sent}
+        self._sides = np.array(sent), np.array(received)
         self._sums = Sums()
 
-    def feed(self, facts: Slice) -> None:
-        queues, examined = self._queues, 0
-        for seq, side, channel, kind, _, number, size, backlog, whole in facts.once(buffer_rows):
-            queue = queues.get(channel)
-            if queue is None or side in (RECEIVED, RECYCLED):
-                continue
-            if side == SENT:
-                wrong = queue.send(number, kind, backlog, whole != 0)
-                if not wrong and size <= 0 and (not whole or channel in self._exclusive):
-                    wrong = "an empty buffer is sent"
-            elif side == QUEUED:
-                wrong = queue.add(number, kind, backlog)
-            elif side == PRIORITIZED:
-                wrong = queue.prioritize(number, backlog)
-            elif side == FLUSHED:
-                wrong = queue.flush(backlog)
-            else:
-                wrong = queue.skip(kind, backlog, whole != 0)
-            examined += 1
-            if wrong:
-                self._found.broken(wrong, (self._task, seq), task=self._task, seq=seq, channel=channel,
-                                   side=named(BufferSide, side), number=number, kind=named(BufferKind, kind),
-                                   backlog=backlog)  # fmt: skip
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> Queues | None:
+        return cls(graph, task, found) if graph.once(remote_pipelined).has(task) else None
+
+    @on_row(
+        "buffers",
+        side=(BufferSide.SENT, BufferSide.QUEUED, BufferSide.PRIORITIZED, BufferSide.FLUSHED, BufferSide.SKIPPED),
+    )
+    def _move(
+        self, seq: int, side: int, channel: int, kind: int, number: int, bytes: int, backlog: int, whole: int
+    ) -> None:
+        queue = self._queues.get(channel)
+        if queue is None:
+            return
+        self._found.examined += 1
+        if side == SENT:
+            wrong = queue.send(number, kind, backlog, whole != 0)
+            if not wrong and bytes <= 0 and (not whole or channel in self._exclusive):
+                wrong = "an empty buffer is sent"
+        elif side == QUEUED:
+            wrong = queue.add(number, kind, backlog)
+        elif side == PRIORITIZED:
+            wrong = queue.prioritize(number, backlog)
+        elif side == FLUSHED:
+            wrong = queue.flush(backlog)
+        else:
+            wrong = queue.skip(kind, backlog, whole != 0)
+        if wrong:
+            self._found.broken(wrong, (self._task, seq), task=self._task, seq=seq, channel=channel,
+                               side=named(BufferSide, side), number=number, kind=named(BufferKind, kind),
+                               backlog=backlog)  # fmt: skip
+
+    @reads(_ends)
+    def _add_sums(self, facts: Slice) -> None:
         for side, columns in _ends(facts):
             own = np.isin(columns[0], self._sides[side])
             if own.any():
-                examined += int(np.count_nonzero(own)) if side == RECEIVED else 0
+                self._found.examined += int(np.count_nonzero(own)) if side == RECEIVED else 0
                 self._sums.add(side, tuple(column[own] for column in columns), self._found)
-        self._found.examined += examined
 
     def end(self, whole: bool) -> Sums:
         for channel, queue in self._queues.items() if whole else ():
@@ -90,13 +97,6 @@ class Queues(Machine):
                 what = "a buffer or event never left its queue"
                 self._found.broken(what, (self._task, _AT_THE_END, channel), task=self._task, channel=channel)
         return self._sums
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Queues | None:
-    judged = graph.once(remote_pipelined)
-    if task.task not in judged.sent and task.task not in judged.received:
-        return None
-    return Queues(task.task, judged, graph.once(_exclusive_channels), bool(graph.history.checkpoints), found[ID])
 
 
 def _exclusive_channels(graph: JobGraph) -> frozenset[int]:
@@ -144,11 +144,10 @@ LAWS: Final = (
         "flush does not count. Buffers leave the queue in order and not empty, and arrive unchanged.",
         ("5.18", "5.22", "5.23", "5.26", "6.12", "6.14"),
         Level.FULL,
-        _make,
+        Queues,
         _needs_channels,
         join=suspects,
         second=second_walk(_ends, ("number", *_PAYLOAD), BufferKind),
-        declared={"buffers": COLUMNS},
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Shared parts of the laws about network buffers: rows of table ``buffers``, and the judged channels of each task."""
+"""Shared parts of the laws about network buffers: the steps of buffers, and the judged channels of each task."""
 
 from __future__ import annotations
 
@@ -7,17 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from flowsim.facts.kinds import BufferKind, BufferSide
-from flowsim.laws.job_graph import Channel, JobGraph
-from flowsim.laws.slices import Row, Slice
+from flowsim.laws.job_graph import Channel, JobGraph, Task
 
-COLUMNS: Final = ("side", "channel", "kind", "credits", "number", "bytes", "backlog", "whole")
 SENT, RECEIVED, QUEUED, FLUSHED, SKIPPED, RECYCLED, PRIORITIZED = (int(side) for side in BufferSide)
 DATA: Final = int(BufferKind.DATA)
-
-
-def buffer_rows(facts: Slice) -> list[Row]:
-    """The rows of table ``buffers``, each with ``seq`` and then ``COLUMNS``; use with ``Slice.once``."""
-    return facts.of("buffers").tuples(("seq", *COLUMNS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +20,18 @@ class ChannelsByTask:
     sent: dict[int, list[int]] = field(default_factory=dict)
     received: dict[int, list[int]] = field(default_factory=dict)
 
+    def has(self, task: Task) -> bool:
+        """Whether a task sends or receives on one of them."""
+        return task.task in self.sent or task.task in self.received
+
     @classmethod
     def of(cls, channels: Iterable[Channel]) -> ChannelsByTask:
         """Groups channels by their tasks."""
-        found = cls()
+        by_task = cls()
         for channel in channels:
-            found.sent.setdefault(channel.source_task, []).append(channel.channel)
-            found.received.setdefault(channel.target_task, []).append(channel.channel)
-        return found
+            by_task.sent.setdefault(channel.source_task, []).append(channel.channel)
+            by_task.received.setdefault(channel.target_task, []).append(channel.channel)
+        return by_task
 
 
 def remote(graph: JobGraph) -> ChannelsByTask:

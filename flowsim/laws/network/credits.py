@@ -5,27 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from flowsim.facts.kinds import CreditKind, Level
+from flowsim.facts.kinds import BufferSide, CreditKind, Level
 from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row
 from flowsim.laws.network.buffer_rows import (
-    COLUMNS,
     DATA,
-    RECEIVED,
-    RECYCLED,
-    SENT,
-    ChannelsByTask,
-    buffer_rows,
     remote,
 )
-from flowsim.laws.slices import Row, Slice
 
 CREDITS: Final = "credits"
 IN_FLIGHT: Final = "in-flight"
-_CREDITS: Final = ("kind", "channel", "credits", "balance")
-_CREDIT_ROW: Final = 1 + len(_CREDITS)
 _RELEASED: Final = -1
 """What a channel without buffers has reserved: its task has ended."""
 _INITIAL_GRANTED, _INITIAL_GOT = int(CreditKind.INITIAL_GRANTED), int(CreditKind.INITIAL_GOT)
@@ -48,32 +39,25 @@ Answer = tuple[dict[int, Account], dict[int, Account]]
 class Credits(Machine):
     """The balances of one task. A sender records its credits, a receiver its reserved buffers."""
 
-    def __init__(
-        self, task: int, remote: ChannelsByTask, blocking: frozenset[int], credits: Findings, in_flight: Findings
-    ) -> None:
-        self._task = task
-        self._blocking = blocking
-        self._senders = {channel: Account() for channel in remote.sent.get(task, ())}
-        self._receivers = {channel: Account() for channel in remote.received.get(task, ())}
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        channels = graph.once(remote)
+        self._task = task.task
+        self._senders = {channel: Account() for channel in channels.sent.get(task.task, ())}
+        self._blocking = frozenset(
+            channel for channel in self._senders if graph.edges[graph.channels[channel].edge].exchange == "BLOCKING"
+        )
+        self._receivers = {channel: Account() for channel in channels.received.get(task.task, ())}
         self._unrecycled: dict[int, set[int]] = {channel: set() for channel in self._receivers}
         """Numbers of the received data buffers."""
-        self._credits = credits
-        self._in_flight = in_flight
+        self._credits = found[CREDITS]
+        self._in_flight = found[IN_FLIGHT]
 
-    def feed(self, facts: Slice) -> None:
-        credits: list[Row] = facts.of("credits").tuples(("seq", *_CREDITS))
-        buffers = facts.once(buffer_rows)
-        for row in sorted(credits + buffers) if credits else buffers:
-            if len(row) == _CREDIT_ROW:
-                self._take_credits(*row)
-            elif row[1] == SENT:
-                self._send(*row[:5])
-            elif row[1] == RECEIVED:
-                self._receive(*row[:6])
-            elif row[1] == RECYCLED:
-                self._recycle(*row[:6])
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> Credits | None:
+        return cls(graph, task, found) if graph.once(remote).has(task) else None
 
-    def _take_credits(self, seq: int, kind: int, channel: int, amount: int, recorded: int) -> None:
+    @on_row("credits")
+    def _take_credits(self, seq: int, kind: int, channel: int, credits: int, balance: int) -> None:
         is_grant = kind in (_INITIAL_GRANTED, _ANNOUNCED)
         account = (self._receivers if is_grant else self._senders).get(channel)
         if account is None:
@@ -81,18 +65,19 @@ class Credits(Machine):
         self._credits.examined += 1
         if kind == _INITIAL_GOT and channel in self._blocking:
             account.balance = 0  # A restarted receiver reads the finished partition again.
-        account.balance += amount
+        account.balance += credits
         if kind in (_INITIAL_GRANTED, _INITIAL_GOT):
-            account.initial += amount
+            account.initial += credits
         else:
             # Rule 6.13: below 0 is void credit, which either side drops on its own.
-            account.later += max(amount, 0)
+            account.later += max(credits, 0)
         if is_grant:
             self._in_flight.examined += 1
-        elif account.balance < 0 or account.balance != recorded:
-            self._wrong_balance("credits got", seq, channel, account.balance, recorded)
+        elif account.balance < 0 or account.balance != balance:
+            self._wrong_balance("credits got", seq, channel, account.balance, balance)
 
-    def _send(self, seq: int, side: int, channel: int, kind: int, recorded: int) -> None:
+    @on_row("buffers", side=BufferSide.SENT)
+    def _send(self, seq: int, channel: int, kind: int, credits: int) -> None:
         account = self._senders.get(channel)
         if account is None:
             return
@@ -100,16 +85,17 @@ class Credits(Machine):
         if kind == DATA:
             account.data += 1
             account.balance -= 1
-        if account.balance < 0 or account.balance != recorded:
+        if account.balance < 0 or account.balance != credits:
             what = "a data buffer sent" if kind == DATA else "an event sent"
-            self._wrong_balance(what, seq, channel, account.balance, recorded)
+            self._wrong_balance(what, seq, channel, account.balance, credits)
 
     def _wrong_balance(self, what: str, seq: int, channel: int, balance: int, recorded: int) -> None:
         wrong = "without credit" if balance < 0 else "with a wrong balance"
         self._credits.broken(f"{what} {wrong}", (self._task, seq), task=self._task, seq=seq, channel=channel,
                              expected=balance, found=recorded)  # fmt: skip
 
-    def _receive(self, seq: int, side: int, channel: int, kind: int, reserved: int, number: int) -> None:
+    @on_row("buffers", side=BufferSide.RECEIVED)
+    def _receive(self, seq: int, channel: int, kind: int, credits: int, number: int) -> None:
         account = self._receivers.get(channel)
         if account is None:
             return
@@ -121,14 +107,15 @@ class Credits(Machine):
             self._unrecycled[channel].add(number)
         if account.balance < 0 and kind == DATA:
             what = "a data buffer arrives without credit"
-        elif account.balance > reserved != _RELEASED:
+        elif account.balance > credits != _RELEASED:
             what = "more credit is granted than buffers are reserved"
         else:
             return
         self._in_flight.broken(what, (self._task, seq), task=self._task, seq=seq, channel=channel,
-                               credit=account.balance, reserved=reserved)  # fmt: skip
+                               credit=account.balance, reserved=credits)  # fmt: skip
 
-    def _recycle(self, seq: int, side: int, channel: int, kind: int, reserved: int, number: int) -> None:
+    @on_row("buffers", side=BufferSide.RECYCLED)
+    def _recycle(self, seq: int, channel: int, number: int) -> None:
         if channel in self._receivers:
             self._in_flight.examined += 1
             if number not in self._unrecycled[channel]:
@@ -166,25 +153,11 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
                 found.broken(what, (channel, number), channel=channel, expected=cause, found=effect)
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Credits | None:
-    channels = graph.once(remote)
-    if task.task not in channels.sent and task.task not in channels.received:
-        return None
-    credits, in_flight = (found[law] if law in found else Findings() for law in (CREDITS, IN_FLIGHT))
-    blocking = frozenset(
-        channel for channel in channels.sent.get(task.task, ())
-        if graph.edges[graph.channels[channel].edge].exchange == "BLOCKING"
-    )  # fmt: skip
-    return Credits(task.task, channels, blocking, credits, in_flight)
-
-
 def _needs_remote_channels(graph: JobGraph) -> str:
     if any(not channel.local for channel in graph.channels.values()):
         return ""
     return "every channel is local: local channels have no credits"
 
-
-_READS: Final = {"credits": _CREDITS, "buffers": COLUMNS}
 
 _COUNTS_CREDITS: Final = """\
 - Only channels with `local` = 0 are judged. Not applicable: `channels` has none.
@@ -219,10 +192,9 @@ LAWS: Final = (
         "and uses one per data buffer.",
         ("6.2", "6.8", "6.9", "6.11"),
         Level.FULL,
-        _make,
+        Credits,
         _needs_remote_channels,
         join=_compare,
-        declared=_READS,
         counts=_COUNTS_CREDITS,
     ),
     Law(
@@ -231,9 +203,8 @@ LAWS: Final = (
         "empty buffers, and recycles each received buffer once.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"),
         Level.FULL,
-        _make,
+        Credits,
         _needs_remote_channels,
-        declared=_READS,
         counts=_COUNTS_IN_FLIGHT,
     ),
 )  # fmt: skip

@@ -13,10 +13,10 @@ from flowsim.facts.kinds import (
     MailAction,
     WaitKind,
 )  # fmt: skip
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.network.buffer_rows import (
     DATA,
     FLUSHED,
@@ -44,12 +44,32 @@ _REAL_CLOCK_NS: Final = 10**18
 """The virtual clock starts at 1 s, the real one counts from 1970."""
 
 
+@reads(actions=("phase", "kind"))
+def _rest_rows(_: object, facts: Slice) -> Mask:
+    """Waits in which a task rests, and yields."""
+    rows = facts.of("actions")
+    phase, kind = rows.column("phase"), rows.column("kind")
+    mask: Mask = (phase >= _WAIT) & ((kind == _MAIL) | (kind == _BUFFER) | (kind == _YIELD))
+    return mask
+
+
+@reads(received=("kind",))
+def _event_rows(_: object, facts: Slice) -> Mask:
+    mask: Mask = facts.of("received").column("kind") >= ElementKind.END_OF_DATA
+    return mask
+
+
 class Rests(Machine):
     """The possible work of one task, and the times at which it rests."""
 
-    def __init__(self, task: int, graph: JobGraph, reads_all_inputs: bool, found: Findings) -> None:
+    def __init__(self, graph: JobGraph, described: Task, found: FoundByLaw) -> None:
+        task = described.task
+        heads = [head for head in graph.operators if head.vertex == described.vertex and not head.operator]
         self._task = task
-        self._found = found
+        self._found = found[ID]
+        self._reads_all_inputs = described.inputs <= 1 or any(
+            head.params.get("reading") == "any" and head.kind != "operator" for head in heads
+        )
         self._queues = {
             channel: SubpartitionQueue(bool(graph.history.checkpoints))
             for channel in graph.once(remote_pipelined).sent.get(task, ())
@@ -63,7 +83,6 @@ class Rests(Machine):
         """When the connection to a task has written the last buffer."""
         self._sendable: dict[int, None] = {}
         self._incoming = frozenset(graph.once(remote).received.get(task, ()))
-        self._reads_all_inputs = reads_all_inputs
         self._unread = 0
         """Data buffers and events that arrived and were not read."""
         self._mails: dict[int, int] = {}
@@ -76,21 +95,11 @@ class Rests(Machine):
         """Violations already counted in this rest."""
         self._now = 0
 
-    def feed(self, facts: Slice) -> None:
-        steps = (self._buffer, self._credit, self._action, self._mail, self._event, self._life)
-        for seq, table, row in facts.merged(
-            ("buffers", ("time_ns", "side", "channel", "number", "kind", "bytes", "backlog", "whole")),
-            ("credits", ("time_ns", "kind", "channel", "balance")),
-            ("actions", ("time_ns", "phase", "kind", "priority"), facts.once(_rest_rows)),
-            ("mails", ("time_ns", "action", "mail", "priority")),
-            ("received", ("time_ns", "channel"), facts.once(_event_rows)),
-            ("lifecycle", ("time_ns", "event")),
-        ):
-            now = row[0]
-            if self._rest is not None and self._now < now < _REAL_CLOCK_NS:
-                self._look(now)
-            self._now = now
-            steps[table](seq, *row[1:])
+    def _pass(self, now_ns: int) -> None:
+        """Time passes to that of the next row."""
+        if self._rest is not None and self._now < now_ns < _REAL_CLOCK_NS:
+            self._look(now_ns)
+        self._now = now_ns
 
     def _look(self, now: int) -> None:
         """Time passes while the task rests."""
@@ -111,9 +120,12 @@ class Rests(Machine):
             self._counted.add(cause)
             self._found.broken(f"{what}, but the task waits", (self._task, seq), task=self._task, seq=seq, **where)
 
+    @on_row("buffers")
     def _buffer(
-        self, seq: int, side: int, channel: int, number: int, kind: int, size: int, backlog: int, whole: int
-    ) -> None:
+        self, seq: int, time_ns: int, side: int, channel: int, number: int, kind: int, bytes: int, backlog: int,
+        whole: int,
+    ) -> None:  # fmt: skip
+        self._pass(time_ns)
         if side in (RECEIVED, RECYCLED):
             if channel in self._incoming:
                 self._unread += 1 if side == RECEIVED else -1
@@ -130,14 +142,16 @@ class Rests(Machine):
         elif side == SENT:
             receiver, bytes_per_second = self._links[channel]
             if bytes_per_second:
-                self._free_ns[receiver] = self._now - (-size * 10**9 // bytes_per_second)
+                self._free_ns[receiver] = self._now - (-bytes * 10**9 // bytes_per_second)
             self._credits[channel] -= kind == DATA
             queue.send(number, kind, backlog, whole != 0)
         else:
             queue.skip(kind, backlog, whole != 0)
         self._update(channel)
 
-    def _credit(self, seq: int, kind: int, channel: int, balance: int) -> None:
+    @on_row("credits")
+    def _credit(self, seq: int, time_ns: int, kind: int, channel: int, balance: int) -> None:
+        self._pass(time_ns)
         if kind in _GOT and channel in self._queues:
             self._connected.add(channel)
             self._credits[channel] = balance
@@ -152,7 +166,9 @@ class Rests(Machine):
         else:
             self._sendable.pop(channel, None)
 
-    def _action(self, seq: int, phase: int, kind: int, priority: int) -> None:
+    @on_row("actions", _rest_rows)
+    def _action(self, seq: int, time_ns: int, phase: int, kind: int, priority: int) -> None:
+        self._pass(time_ns)
         if kind == _YIELD:
             if phase == _WAIT:
                 self._yields.append(priority)
@@ -166,16 +182,22 @@ class Rests(Machine):
         self._counted.clear()
         self._found.examined += rest is not None
 
-    def _mail(self, seq: int, action: int, mail: int, priority: int) -> None:
+    @on_row("mails")
+    def _mail(self, seq: int, time_ns: int, action: int, mail: int, priority: int) -> None:
+        self._pass(time_ns)
         if action == MailAction.PUT:
             self._mails[mail] = priority
         else:
             self._mails.pop(mail, None)
 
-    def _event(self, seq: int, channel: int) -> None:
+    @on_row("received", _event_rows)
+    def _event(self, seq: int, time_ns: int, channel: int) -> None:
+        self._pass(time_ns)
         self._unread -= channel in self._incoming
 
-    def _life(self, seq: int, event: int) -> None:
+    @on_row("lifecycle")
+    def _life(self, seq: int, time_ns: int, event: int) -> None:
+        self._pass(time_ns)
         if event == _FINISHED:
             self._begin_rest((seq, _BUFFER, _ANY_MAIL))
         elif event in _ENDS:
@@ -184,35 +206,11 @@ class Rests(Machine):
                 self._found.examined += 1
                 self._found.broken(_STUCK[event], (self._task, seq), task=self._task, seq=seq)
 
-    def end(self, whole: bool) -> None:
-        """Does nothing: other laws check what is left at the end."""
-
 
 def _link(graph: JobGraph, channel: int) -> tuple[int, int]:
     """Channels between the same two tasks share one connection (rule 6.15)."""
     about = graph.channels[channel]
     return about.target_task, about.bytes_per_second
-
-
-def _rest_rows(facts: Slice) -> Mask:
-    """Waits in which a task rests, and yields."""
-    rows = facts.of("actions")
-    phase, kind = rows.column("phase"), rows.column("kind")
-    mask: Mask = (phase >= _WAIT) & ((kind == _MAIL) | (kind == _BUFFER) | (kind == _YIELD))
-    return mask
-
-
-def _event_rows(facts: Slice) -> Mask:
-    mask: Mask = facts.of("received").column("kind") >= ElementKind.END_OF_DATA
-    return mask
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Rests:
-    heads = [o for o in graph.operators if o.vertex == task.vertex and o.operator == 0]
-    reads_all = task.inputs <= 1 or any(
-        head.params.get("reading") == "any" and head.kind != "operator" for head in heads
-    )
-    return Rests(task.task, graph, reads_all, found[ID])
 
 
 _COUNTS: Final = """\
@@ -253,15 +251,7 @@ LAWS: Final = (
         "or livelocked.",
         ("3.12", "3.13", "4.5", "5.21", "5.22", "5.27", "6.10", "6.16", "7.1"),
         Level.FULL,
-        _make,
-        declared={
-            "buffers": ("time_ns", "side", "channel", "number", "kind", "bytes", "backlog", "whole"),
-            "credits": ("time_ns", "kind", "channel", "balance"),
-            "actions": ("time_ns", "phase", "kind", "priority"),
-            "mails": ("time_ns", "action", "mail", "priority"),
-            "received": ("time_ns", "channel", "kind"),
-            "lifecycle": ("time_ns", "event"),
-        },
+        Rests,
         counts=_COUNTS,
     ),
 )  # fmt: skip

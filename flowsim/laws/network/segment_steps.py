@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from flowsim.facts.kinds import SegmentAction
 from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Slice
 
 BLOCKS_A_WALK: Final = 1024
@@ -135,7 +135,8 @@ class SuspectSteps(Machine):
         self._managers = {pool: suspect.task_manager for suspect in suspects for pool in suspect.pools}
         self._moves: dict[Suspect, list[_Move]] = {}
 
-    def feed(self, facts: Slice) -> None:
+    @reads(segments=("pool", "action", "step"))
+    def _select(self, facts: Slice) -> None:
         for step, pool, seq, action in facts.of("segments").tuples(("step", "pool", "seq", "action")):
             if action not in _MOVES:
                 continue

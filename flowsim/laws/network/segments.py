@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import Level, SegmentAction
-from flowsim.laws.findings import Findings, FoundByLaw, named
+from flowsim.laws.findings import FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Pool, Task
 from flowsim.laws.law import Attempts, Law, SecondWalk
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row
 from flowsim.laws.network.segment_steps import BLOCKS_A_WALK, Blocks, SuspectSteps, add_step, compare, suspects
 from flowsim.laws.slices import Slice
 
 ID: Final = "segments"
-_COLUMNS: Final = ("pool", "action", "step", "requested", "free", "size")
 _TAKEN, _RETURNED, _HANDED_OUT, _RECYCLED, _RESIZED, _ = (int(action) for action in SegmentAction)
 _AT_THE_END: Final = 2**63 - 1
 
@@ -58,10 +57,10 @@ class Account:
 class Pools(Machine):
     """The pools of one task."""
 
-    def __init__(self, task: int, pools: list[Pool], found: Findings) -> None:
-        self._task = task
-        self._found = found
-        self._accounts = {pool.pool: Account(pool) for pool in pools}
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._task = task.task
+        self._found = found[ID]
+        self._accounts = {pool.pool: Account(pool) for pool in graph.once(_pools_by_task).get(task.task, ())}
         self._steps: Blocks = {}
         self._attempt = 0
 
@@ -70,25 +69,26 @@ class Pools(Machine):
             self._attempt = facts.attempt
             for begun in self._accounts.values():
                 begun.size = None
-        rows = facts.of("segments").tuples(("seq", *_COLUMNS))
-        self._found.examined += len(rows)
-        accounts = self._accounts
-        for seq, pool, action, step, requested, free, size in rows:
-            account = accounts.get(pool)
-            if account is None:
-                what = "a pool that the task does not have"
-                self._found.broken(what, (self._task, seq), task=self._task, seq=seq, pool=pool,
-                                   action=named(SegmentAction, action))  # fmt: skip
-                continue
-            wrong = account.move(action, requested, free, size)
-            if action in (_TAKEN, _RETURNED):
-                add_step(self._steps, account.about.task_manager, step, 1 if action == _TAKEN else -1)
-            if wrong:
-                self._found.broken(
-                    wrong, (self._task, seq), task=self._task, seq=seq, pool=pool, action=named(SegmentAction, action),
-                    size=size, expected={"requested": account.held, "free": account.held - account.handed_out},
-                    found={"requested": requested, "free": free},
-                )  # fmt: skip
+        super().feed(facts)
+
+    @on_row("segments")
+    def _move(self, seq: int, pool: int, action: int, step: int, requested: int, free: int, size: int) -> None:
+        self._found.examined += 1
+        account = self._accounts.get(pool)
+        if account is None:
+            what = "a pool that the task does not have"
+            self._found.broken(what, (self._task, seq), task=self._task, seq=seq, pool=pool,
+                               action=named(SegmentAction, action))  # fmt: skip
+            return
+        wrong = account.move(action, requested, free, size)
+        if action in (_TAKEN, _RETURNED):
+            add_step(self._steps, account.about.task_manager, step, 1 if action == _TAKEN else -1)
+        if wrong:
+            self._found.broken(
+                wrong, (self._task, seq), task=self._task, seq=seq, pool=pool, action=named(SegmentAction, action),
+                size=size, expected={"requested": account.held, "free": account.held - account.handed_out},
+                found={"requested": requested, "free": free},
+            )  # fmt: skip
 
     def end(self, whole: bool) -> Blocks:
         for pool, account in self._accounts.items() if whole else ():
@@ -100,14 +100,10 @@ class Pools(Machine):
 
 
 def _pools_by_task(graph: JobGraph) -> dict[int, list[Pool]]:
-    found: dict[int, list[Pool]] = {}
+    by_task: dict[int, list[Pool]] = {}
     for pool in graph.pools.values():
-        found.setdefault(pool.task, []).append(pool)
-    return found
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Pools:
-    return Pools(task.task, graph.once(_pools_by_task).get(task.task, []), found[ID])
+        by_task.setdefault(pool.task, []).append(pool)
+    return by_task
 
 
 def _needs_pools(graph: JobGraph) -> str:
@@ -137,12 +133,11 @@ LAWS: Final = (
         "No network buffer is created, lost or counted twice: the segment counters of every pool and every task manager balance.",
         ("5.33", "5.34", "5.36", "5.37", "5.39"),
         Level.FULL,
-        _make,
+        Pools,
         _needs_pools,
         attempts=Attempts.ALL,
         join=suspects,
         second=SecondWalk(SuspectSteps, compare, BLOCKS_A_WALK),
-        declared={"segments": _COLUMNS},
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.slices import Ints, Mask, Part, Slice
 
 Reads = Mapping[str, tuple[str, ...]]
-"""The columns of each table in the order of ``docs/recording.md``, in addition to ``seq`` and ``task``."""
+"""The columns of each table, in the order of ``docs/recording.md``; ``seq`` and ``task`` are always read."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -104,8 +104,9 @@ def _united(parts: Iterable[Reads]) -> Reads:
         for table, columns in part.items():
             tables.setdefault(table, set()).update(columns)
     return {
-        table: tuple(name for name in TABLES[table].names if name in columns and name not in ("seq", "task"))
-        for table, columns in tables.items()
+        table: tuple(name for name in TABLES[table].names if name in tables[table] and name not in ("seq", "task"))
+        for table in TABLES
+        if table in tables
     }
 
 
@@ -114,6 +115,8 @@ class Machine:
 
     handlers: ClassVar[Mapping[str, Handler]] = {}
     """By name of the method, in the order of their definition."""
+    attempt = 0
+    """The attempt of the facts so far."""
 
     def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         """Machines whose ``make`` is not overridden have these parameters."""
@@ -135,6 +138,9 @@ class Machine:
 
     def feed(self, facts: Slice) -> None:
         """Examines the facts of one epoch."""
+        if facts.attempt != self.attempt:
+            self.attempt = facts.attempt
+            self.begin_attempt()
         parts: list[Part] = []
         methods = []
         for name, handler in self.handlers.items():
@@ -147,6 +153,9 @@ class Machine:
                 methods.append(method)
         for seq, part, row in facts.merged(*parts):
             methods[part](seq, *row)
+
+    def begin_attempt(self) -> None:
+        """A later attempt begins; only for machines that examine all attempts together."""
 
     def end(self, whole: bool) -> object:
         """Examines what only the end shows. ``whole``: the run completed; otherwise its facts are a prefix.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import CheckpointStep, Level
@@ -10,35 +9,29 @@ from flowsim.laws.checkpoints.needs import NOTIFYING, alignments, needs_checkpoi
 from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law
-from flowsim.laws.machine import Machine
-from flowsim.laws.slices import Slice
+from flowsim.laws.machine import Machine, on_row
 
 ANSWERS: Final = "checkpoint-answers"
 NOTIFICATIONS: Final = "checkpoint-notifications"
-_ORDER: Final = tuple(
-    int(step)
-    for step in (
-        CheckpointStep.BARRIER_SENT,
-        CheckpointStep.SYNC_START,
-        CheckpointStep.SYNC_END,
-        CheckpointStep.ASYNC_END,
-        CheckpointStep.ACKNOWLEDGE,
-    )
+_ORDER: Final = (
+    CheckpointStep.BARRIER_SENT,
+    CheckpointStep.SYNC_START,
+    CheckpointStep.SYNC_END,
+    CheckpointStep.ASYNC_END,
+    CheckpointStep.ACKNOWLEDGE,
 )
-_DECLINE: Final = int(CheckpointStep.DECLINE)
-_COMPLETE: Final = int(CheckpointStep.NOTIFY_COMPLETE)
-_ABORTED: Final = int(CheckpointStep.NOTIFY_ABORTED)
-_RESTORE: Final = int(CheckpointStep.RESTORE)
+_DECLINE: Final = CheckpointStep.DECLINE
 
 
 class StepsOfTask(Machine):
     """The steps of one attempt of a task."""
 
-    def __init__(self, completed: Mapping[int, int], answers: Findings, notifications: Findings) -> None:
-        """``completed``: the time of completion, by id."""
-        self._completed = completed
-        self._answers = answers
-        self._notifications = notifications
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._task = task.task
+        self._completed = graph.once(_completed)
+        """The time of completion, by id."""
+        self._answers = found[ANSWERS]
+        self._notifications = found[NOTIFICATIONS]
         self._steps: dict[int, int] = {}
         """By checkpoint the index of its last step in the order, -1: it was declined."""
         self._aborted: set[int] = set()
@@ -46,26 +39,36 @@ class StepsOfTask(Machine):
         self._newest = -1
         self._restored = -1
 
-    def feed(self, facts: Slice) -> None:
-        columns = ("seq", "task", "time_ns", "checkpoint", "step")
-        for seq, task, time_ns, checkpoint, step in facts.of("checkpoint_steps").tuples(columns):
-            wrong, law = "", self._answers
-            if step in _ORDER or step == _DECLINE:
-                law.examined += 1
-                wrong = self._answer(checkpoint, step)
-            elif step in (_COMPLETE, _ABORTED):
-                law = self._notifications
-                law.examined += 1
-                wrong = self._completion(checkpoint, time_ns) if step == _COMPLETE else self._abort(checkpoint, time_ns)
-            elif step == _RESTORE:
-                self._restored = checkpoint
-            if wrong:
-                law.broken(
-                    wrong, (task, seq), task=task, seq=seq, time_ns=time_ns, checkpoint=checkpoint,
-                    step=named(CheckpointStep, step),
-                )  # fmt: skip
+    @on_row("checkpoint_steps", step=(*_ORDER, CheckpointStep.DECLINE))
+    def _answer(self, seq: int, time_ns: int, checkpoint: int, step: int) -> None:
+        self._answers.examined += 1
+        self._report(self._answers, self._wrong_answer(checkpoint, step), seq, time_ns, checkpoint, step)
 
-    def _answer(self, checkpoint: int, step: int) -> str:
+    @on_row("checkpoint_steps", step=CheckpointStep.NOTIFY_COMPLETE)
+    def _complete(self, seq: int, time_ns: int, checkpoint: int, step: int) -> None:
+        self._notifications.examined += 1
+        self._report(self._notifications, self._wrong_completion(checkpoint, time_ns), seq, time_ns, checkpoint, step)
+
+    @on_row("checkpoint_steps", step=CheckpointStep.NOTIFY_ABORTED)
+    def _abort(self, seq: int, time_ns: int, checkpoint: int, step: int) -> None:
+        self._notifications.examined += 1
+        self._aborted.add(checkpoint)
+        completed = self._completed.get(checkpoint)
+        wrong = "the checkpoint was completed" if completed is not None and completed <= time_ns else ""
+        self._report(self._notifications, wrong, seq, time_ns, checkpoint, step)
+
+    @on_row("checkpoint_steps", step=CheckpointStep.RESTORE)
+    def _restore(self, seq: int, checkpoint: int) -> None:
+        self._restored = checkpoint
+
+    def _report(self, found: Findings, wrong: str, seq: int, time_ns: int, checkpoint: int, step: int) -> None:
+        if wrong:
+            found.broken(
+                wrong, (self._task, seq), task=self._task, seq=seq, time_ns=time_ns, checkpoint=checkpoint,
+                step=named(CheckpointStep, step),
+            )  # fmt: skip
+
+    def _wrong_answer(self, checkpoint: int, step: int) -> str:
         last = self._steps.get(checkpoint)
         if last == -1:
             if step == _DECLINE and checkpoint in self._aborted:
@@ -80,7 +83,7 @@ class StepsOfTask(Machine):
             return "a step of the checkpoint is missing or repeated before it"
         return ""
 
-    def _completion(self, checkpoint: int, time_ns: int) -> str:
+    def _wrong_completion(self, checkpoint: int, time_ns: int) -> str:
         newest, self._newest = self._newest, max(self._newest, checkpoint)
         completed = self._completed.get(checkpoint)
         if completed is None or completed > time_ns:
@@ -88,14 +91,6 @@ class StepsOfTask(Machine):
         if checkpoint <= newest:
             return "a notification of this or of a newer checkpoint was before it"
         return "the task was restored from this or a newer checkpoint" if checkpoint <= self._restored else ""
-
-    def _abort(self, checkpoint: int, time_ns: int) -> str:
-        self._aborted.add(checkpoint)
-        completed = self._completed.get(checkpoint)
-        return "the checkpoint was completed" if completed is not None and completed <= time_ns else ""
-
-    def end(self, whole: bool) -> None:
-        """Does nothing: a task may end before it has answered."""
 
 
 def _completed(graph: JobGraph) -> dict[int, int]:
@@ -112,23 +107,14 @@ def _needs_notifications(graph: JobGraph) -> str:
     return ""
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> StepsOfTask:
-    unused = Findings()
-    answers, notifications = found.get(ANSWERS, unused), found.get(NOTIFICATIONS, unused)
-    return StepsOfTask(graph.once(_completed), answers, notifications)
-
-
-_READS: Final = {"checkpoint_steps": ("time_ns", "checkpoint", "step")}
-
 LAWS: Final = (
     Law(
         ANSWERS,
         "A task takes the steps of a checkpoint in order, and acknowledges or declines it at most once.",
         ("12.5", "12.6", "12.7", "12.71"),
         Level.ELEMENTS,
-        _make,
+        StepsOfTask,
         needs_checkpoints,
-        declared=_READS,
         counts="""\
 - Not applicable: no row in `checkpoints`.
 - Rows examined: rows of `checkpoint_steps` with the steps BARRIER_SENT, SYNC_START, SYNC_END, ASYNC_END, ACKNOWLEDGE and
@@ -144,9 +130,8 @@ LAWS: Final = (
         "it was restored from.",
         ("12.4", "12.50", "12.51", "12.54"),
         Level.ELEMENTS,
-        _make,
+        StepsOfTask,
         _needs_notifications,
-        declared=_READS,
         counts="""\
 - Not applicable: no row in `checkpoints`, or only completed savepoints (rule 12.51).
 - Rows examined: NOTIFY_COMPLETE and NOTIFY_ABORTED rows of `checkpoint_steps`.

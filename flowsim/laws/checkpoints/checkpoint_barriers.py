@@ -6,85 +6,72 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.checkpoints.needs import needs_checkpoints
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law, needs_channels
-from flowsim.laws.machine import Machine
-from flowsim.laws.slices import Slice
+from flowsim.laws.machine import Machine, on_row
 
 ID: Final = "checkpoint-barriers"
-_KINDS: Final = {
-    int(kind): kind
-    for kind in (
-        ElementKind.CHECKPOINT_BARRIER,
-        ElementKind.CANCEL_CHECKPOINT_MARKER,
-        ElementKind.UNALIGNED_BARRIER,
-    )
-}
-_CANCELLATION: Final = int(ElementKind.CANCEL_CHECKPOINT_MARKER)
-_UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
+_BARRIERS: Final = (
+    ElementKind.CHECKPOINT_BARRIER,
+    ElementKind.CANCEL_CHECKPOINT_MARKER,
+    ElementKind.UNALIGNED_BARRIER,
+)
 
 
 class SentBarriers(Machine):
     """The barriers and cancellations that one attempt of a task sent."""
 
-    def __init__(self, channels: list[int], found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        channels = [channel.channel for channel in graph.sent_by(task.task)]
+        self._task = task.task
         self._channels = channels
-        self._found = found
+        self._found = found[ID]
         self._last = dict.fromkeys(channels, 0)
         self._first: dict[int, int] = {}
         """By channel the checkpoint of the last row, unless that was the second one of its checkpoint."""
         self._early: set[int] = set()
         """Checkpoints of which the task received a barrier that may overtake: it answers with the first one."""
-        self._sent: dict[int, tuple[int, int, list[int]]] = {}
-        """By checkpoint: seq and task of the first one, and the channels that have it."""
+        self._sent: dict[int, tuple[int, list[int]]] = {}
+        """By checkpoint: seq of the first one, and the channels that have it."""
 
-    def feed(self, facts: Slice) -> None:
-        rows, received = facts.of("sent"), facts.of("received")
-        if len(received):
-            overtakes = received.column("kind") == _UNALIGNED_BARRIER
-            self._early.update(received.column("timestamp")[overtakes].tolist() if overtakes.any() else ())
-        if not len(rows):
-            return
-        kinds = rows.column("kind")
-        mask = kinds >= ElementKind.CHECKPOINT_BARRIER
-        if not mask.any():
-            return
-        names = ("seq", "task", "channel", "kind", "timestamp", "position")
-        for seq, task, channel, kind, checkpoint, position in rows.tuples(names, mask):
-            if kind not in _KINDS:
-                continue
-            self._found.examined += 1
-            last, first = self._last.get(channel, 0), self._first.pop(channel, 0)
-            is_aborted = kind == _CANCELLATION and checkpoint == first and checkpoint in self._early
-            if not is_aborted:
-                self._first[channel] = checkpoint
-            if checkpoint <= last and not is_aborted:
-                self._found.broken(
-                    "the id of the checkpoint does not increase", (task, seq), task=task, seq=seq, channel=channel,
-                    position=position, kind=_KINDS[kind], checkpoint=checkpoint, after=last,
-                )  # fmt: skip
-            self._last[channel] = max(last, checkpoint)
-            self._sent.setdefault(checkpoint, (seq, task, []))[2].append(channel)
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> SentBarriers | None:
+        return cls(graph, task, found) if graph.sent_by(task.task) else None
+
+    @on_row("received", kind=ElementKind.UNALIGNED_BARRIER)
+    def _receive(self, seq: int, timestamp: int) -> None:
+        self._early.add(timestamp)
+
+    @on_row("sent", kind=_BARRIERS)
+    def _send(self, seq: int, channel: int, kind: int, timestamp: int, position: int) -> None:
+        self._found.examined += 1
+        last, first = self._last.get(channel, 0), self._first.pop(channel, 0)
+        is_cancellation = kind == ElementKind.CANCEL_CHECKPOINT_MARKER
+        is_aborted = is_cancellation and timestamp == first and timestamp in self._early
+        if not is_aborted:
+            self._first[channel] = timestamp
+        if timestamp <= last and not is_aborted:
+            self._found.broken(
+                "the id of the checkpoint does not increase", (self._task, seq), task=self._task, seq=seq,
+                channel=channel, position=position, kind=named(ElementKind, kind), checkpoint=timestamp, after=last,
+            )  # fmt: skip
+        self._last[channel] = max(last, timestamp)
+        self._sent.setdefault(timestamp, (seq, []))[1].append(channel)
 
     def end(self, whole: bool) -> None:
         newest = max(self._sent, default=0)
-        for checkpoint, (seq, task, channels) in self._sent.items():
+        for checkpoint, (seq, channels) in self._sent.items():
             missing = sorted(set(self._channels).difference(channels))
             # A prefix may end between the channels of one broadcast.
             if missing and (whole or checkpoint < newest):
                 self._found.broken(
                     "the barrier is missing on a channel",
-                    (task, seq),
-                    task=task,
+                    (self._task, seq),
+                    task=self._task,
                     checkpoint=checkpoint,
                     channels=missing,
                 )
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> SentBarriers | None:
-    channels = [channel.channel for channel in graph.sent_by(task.task)]
-    return SentBarriers(channels, found[ID]) if channels else None
 
 
 def _applies(graph: JobGraph) -> str:
@@ -110,9 +97,8 @@ LAWS: Final = (
         "order of ids.",
         ("12.5", "12.6", "12.71"),
         Level.ELEMENTS,
-        _make,
+        SentBarriers,
         _applies,
-        declared={"sent": ("channel", "kind", "timestamp", "position"), "received": ("kind", "timestamp")},
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.checkpoints.cuts import READS, Cuts, CutsOfTask
+from flowsim.laws.checkpoints.cuts import Cuts, CutsOfTask
 from flowsim.laws.checkpoints.needs import blocks_channels, needs_checkpoints
-from flowsim.laws.findings import Findings, FoundByLaw
-from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.findings import Findings
+from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.law import Law, needs_channels
 
 ID: Final = "checkpoint-cut"
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> CutsOfTask:
-    return CutsOfTask(found[ID])
 
 
 def _applies(graph: JobGraph) -> str:
@@ -74,10 +70,9 @@ LAWS: Final = (
         "before the barrier; in mode at-least-once, at least these; of an unaligned checkpoint, at most these.",
         ("12.6", "12.10", "12.11", "12.16"),
         Level.ELEMENTS,
-        _make,
+        CutsOfTask,
         _applies,
         join=compare,
-        declared=READS,
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -7,10 +7,11 @@ from typing import Final
 
 from flowsim.facts.kinds import CheckpointAction, Level
 from flowsim.laws.checkpoints.needs import needs_checkpoints
-from flowsim.laws.findings import Findings, FoundByLaw
-from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.findings import Findings
+from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.job_history import CheckpointEvent
 from flowsim.laws.law import Attempts, Law
+from flowsim.laws.machine import Machine
 
 ID: Final = "checkpoint-progress"
 _TRIGGERED, _ACKNOWLEDGED = int(CheckpointAction.TRIGGERED), int(CheckpointAction.ACKNOWLEDGED)
@@ -19,8 +20,8 @@ _COMPLETED, _ABORTED = int(CheckpointAction.COMPLETED), int(CheckpointAction.ABO
 _ENDS: Final = (_COMPLETED, _ABORTED)
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> None:
-    """The law examines no facts of tasks."""
+class JobSide(Machine):
+    """Examines no facts of tasks: the events of the job's side describe the job."""
 
 
 class _Pending:
@@ -45,14 +46,14 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
             newest = max(newest, checkpoint)
             pending[checkpoint] = _Pending(event)
         elif action in (_ACKNOWLEDGED, _DECLINED, *_ENDS):
-            of = pending.get(checkpoint)
-            if of is None:
+            trigger = pending.get(checkpoint)
+            if trigger is None:
                 wrong = "the checkpoint is not pending"
             elif action == _ACKNOWLEDGED:
-                wrong = "the task has acknowledged it before" if event.task_id in of.acknowledged else ""
-                of.acknowledged.add(event.task_id)
-                of.event = event
-            elif action == _COMPLETED and of.event.acknowledged != of.event.tasks:
+                wrong = "the task has acknowledged it before" if event.task_id in trigger.acknowledged else ""
+                trigger.acknowledged.add(event.task_id)
+                trigger.event = event
+            elif action == _COMPLETED and trigger.event.acknowledged != trigger.event.tasks:
                 wrong = "completed before all tasks acknowledged it"
             if action in _ENDS:
                 pending.pop(checkpoint, None)
@@ -79,11 +80,10 @@ LAWS: Final = (
         "Every triggered checkpoint is completed when all its tasks have acknowledged it, or aborted; ids increase.",
         ("12.2", "12.3", "12.49", "12.50", "12.54"),
         Level.ELEMENTS,
-        _make,
+        JobSide,
         needs_checkpoints,
         join=_examine,
         attempts=Attempts.ALL,
-        declared={},
         counts="""\
 - Not applicable: no row in `checkpoints`.
 - Rows examined: TRIGGERED, ACKNOWLEDGED, DECLINED, COMPLETED and ABORTED rows of `checkpoints`. A checkpoint is

@@ -21,18 +21,13 @@ from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Law
-from flowsim.laws.machine import Machine
-from flowsim.laws.slices import Slice
+from flowsim.laws.machine import Machine, on_row
 
 ID: Final = "committed-once"
 _PREPARED, _COMMITTED = int(CommittableAction.PREPARED), int(CommittableAction.COMMITTED)
 _RESTORED, _FAILED = int(CommittableAction.RESTORED), int(CommittableAction.FAILED)
 _ABORTED: Final = int(CommittableAction.ABORTED)
-_NOTIFIED: Final = int(CheckpointStep.NOTIFY_COMPLETE)
-_RUNNING: Final = int(LifeEvent.RUNNING)
-_BROKEN_OFF: Final = (int(LifeEvent.FAILED), int(LifeEvent.CANCELING), int(LifeEvent.CANCELED))
 _SYNCHRONOUS: Final = (int(SnapshotKind.SUSPEND), int(SnapshotKind.TERMINATE))
-_COMMITTABLE: Final = int(StoredKind.COMMITTABLE)
 Step = tuple[int, int, int, int, int, int, int, int]
 """Time, action, task, seq, checkpoint, attempt, operator and committable."""
 
@@ -51,66 +46,60 @@ class Committables:
 class CommittablesOfTask(Machine):
     """The steps of the committables of one task, and those that wait in it to be committed."""
 
-    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         self._graph = graph
         self._task = task.task
         self._committed_by = _committing_operators(graph.operators_of(task.vertex))
-        self._found = found
+        self._found = found[ID]
         self._facts = Committables()
-        self._attempt = 0
         self._waiting: dict[tuple[int, int], list[Step]] = {}
         """By committing operator and committable: what this attempt prepared or restored, and has not committed."""
         self._due = NO_CHECKPOINT
         """The committables up to this checkpoint must be committed before the next step of the task."""
 
-    def feed(self, facts: Slice) -> None:
-        if facts.attempt != self._attempt:
-            self._begin(facts.attempt)
-        for seq, table, row in facts.merged(
-            ("committables", ("time_ns", "action", "checkpoint", "operator", "committable")),
-            ("checkpoint_steps", ("step", "checkpoint")),
-            ("lifecycle", ("operator", "event")),
-            ("stored_state", ("kind", "operator", "state")),
-        ):
-            if table == 0:
-                self._found.examined += 1
-                time_ns, action, checkpoint, operator, number = row
-                step = time_ns, action, self._task, seq, checkpoint, facts.attempt, operator, number
-                self._facts.steps.append(step)
-                self._step(step)
-            elif table == 1:
-                self._check_due()
-                if row[0] == _NOTIFIED:
-                    self._due = row[1]
-            elif table == 3:
-                if row[0] == _COMMITTABLE:
-                    self._facts.in_snapshot.append((facts.attempt, row[1], row[2]))
-            elif row[0] < 0 and row[1] == _RUNNING:
-                self._facts.running.add(facts.attempt)
-                # Rules 12.133, 12.137: a restore commits before the first record.
-                self._due = self._graph.history.restored(self._task, facts.attempt)
-                self._check_due()
-            elif row[0] < 0 and row[1] in _BROKEN_OFF:
-                self._due = NO_CHECKPOINT
-
-    def _begin(self, attempt: int) -> None:
-        self._attempt = attempt
-        self._waiting, self._due = {}, NO_CHECKPOINT
-
-    def _step(self, step: Step) -> None:
-        action, operator, number = step[1], step[6], step[7]
+    @on_row("committables")
+    def _step(self, seq: int, time_ns: int, action: int, checkpoint: int, operator: int, committable: int) -> None:
+        self._found.examined += 1
+        step = time_ns, action, self._task, seq, checkpoint, self.attempt, operator, committable
+        self._facts.steps.append(step)
         if action == _PREPARED:
             self._check_due()
             if operator in self._committed_by:
-                self._waiting.setdefault((self._committed_by[operator], number), []).append(step)
+                self._waiting.setdefault((self._committed_by[operator], committable), []).append(step)
         elif action == _RESTORED:
-            self._waiting.setdefault((operator, number), []).append(step)
+            self._waiting.setdefault((operator, committable), []).append(step)
         elif action in (_COMMITTED, _FAILED, _ABORTED):
-            waiting = self._waiting.get((operator, number))
+            waiting = self._waiting.get((operator, committable))
             if waiting:
                 del waiting[0]
             if action == _ABORTED:
                 _broken(self._found, "aborted, but it waited to be committed", step)
+
+    @on_row("checkpoint_steps")
+    def _checkpoint_step(self, seq: int, step: int, checkpoint: int) -> None:
+        self._check_due()
+        if step == CheckpointStep.NOTIFY_COMPLETE:
+            self._due = checkpoint
+
+    @on_row("lifecycle", event=LifeEvent.RUNNING)
+    def _run(self, seq: int, operator: int) -> None:
+        if operator < 0:
+            self._facts.running.add(self.attempt)
+            # Rules 12.133, 12.137: a restore commits before the first record.
+            self._due = self._graph.history.restored(self._task, self.attempt)
+            self._check_due()
+
+    @on_row("lifecycle", event=(LifeEvent.FAILED, LifeEvent.CANCELING, LifeEvent.CANCELED))
+    def _break_off(self, seq: int, operator: int) -> None:
+        if operator < 0:
+            self._due = NO_CHECKPOINT
+
+    @on_row("stored_state", kind=StoredKind.COMMITTABLE)
+    def _restore(self, seq: int, operator: int, state: int) -> None:
+        self._facts.in_snapshot.append((self.attempt, operator, state))
+
+    def begin_attempt(self) -> None:
+        self._waiting, self._due = {}, NO_CHECKPOINT
 
     def _check_due(self) -> None:
         """Of what was due, nothing may wait any more."""
@@ -123,7 +112,7 @@ class CommittablesOfTask(Machine):
             self._waiting[place] = [each for each in waiting if each[4] > due]
 
     def end(self, whole: bool) -> Committables:
-        if whole and self._attempt == self._graph.last_attempt(self._task):
+        if whole and self.attempt == self._graph.last_attempt(self._task):
             self._check_due()
         return self._facts
 
@@ -137,10 +126,6 @@ def _committing_operators(operators: list[Operator]) -> dict[int, int]:
 def _has_transactions(operator: Operator) -> bool:
     """Whether the operator is a sink that commits itself (rule 12.137)."""
     return operator.kind == "sink" and operator.params.get("sink") == "two_phase_commit"
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> CommittablesOfTask:
-    return CommittablesOfTask(graph, task, found[ID])
 
 
 def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
@@ -244,16 +229,10 @@ LAWS: Final = (
         "completed checkpoint is lost.",
         ("12.30", "12.31", "12.32", "12.51", "12.94", "12.133", "12.135", "12.137"),
         Level.ELEMENTS,
-        _make,
+        CommittablesOfTask,
         _applies,
         join=_examine,
         attempts=Attempts.ALL,
-        declared={
-            "committables": ("time_ns", "action", "checkpoint", "operator", "committable"),
-            "checkpoint_steps": ("step", "checkpoint"),
-            "lifecycle": ("operator", "event"),
-            "stored_state": ("kind", "operator", "state"),
-        },
         counts="""\
 - A transaction of a sink with `params.sink` `two_phase_commit` is a committable, which this operator prepares and
   commits itself (rule 12.137).

@@ -11,15 +11,11 @@ import numpy as np
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.checkpoints.needs import SYNC_START
-from flowsim.laws.findings import Findings
-from flowsim.laws.machine import Machine
+from flowsim.laws.findings import FoundByLaw
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Ints, Rows, Slice
 
-READS: Final = {
-    "sent": ("channel", "position", "kind", "timestamp"),
-    "received": ("channel", "position", "kind"),
-    "checkpoint_steps": ("checkpoint", "step"),
-}
 _BARRIER: Final = int(ElementKind.CHECKPOINT_BARRIER)
 _UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
 _END_OF_PARTITION: Final = int(ElementKind.END_OF_PARTITION)
@@ -45,23 +41,23 @@ class Cuts:
 class CutsOfTask(Machine):
     """Finds the cuts of one attempt of a task."""
 
-    def __init__(self, found: Findings, wanted: Callable[[int], bool] = lambda checkpoint: True) -> None:
-        """``wanted``: which checkpoints are examined."""
-        self._found = found
-        self._wanted = wanted
+    def __init__(
+        self, graph: JobGraph, task: Task, found: FoundByLaw, examined: Callable[[int], bool] = lambda checkpoint: True
+    ) -> None:
+        """``examined``: selects checkpoints."""
+        self._examines = examined
         self._cuts = Cuts()
         self._received: dict[int, int] = {}
         """By channel the number of received elements so far."""
         self._events: dict[int, int] = {}
         """By channel the number of barriers and cancellations sent so far."""
 
-    def feed(self, facts: Slice) -> None:
-        if facts.has("sent"):
-            self._add_sent(facts.of("sent"))
+    @reads(checkpoint_steps=("checkpoint", "step"), received=("channel", "position", "kind"))
+    def _add_snapshots(self, facts: Slice) -> None:
         snapshots = [
             (seq, checkpoint)
             for seq, checkpoint, step in facts.of("checkpoint_steps").tuples(("seq", "checkpoint", "step"))
-            if step == SYNC_START and self._wanted(checkpoint)
+            if step == SYNC_START and self._examines(checkpoint)
         ]
         received, start = facts.of("received"), 0
         if len(received):
@@ -74,11 +70,13 @@ class CutsOfTask(Machine):
             self._cuts.received[checkpoint] = dict(self._received)
         self._add_received(received, start, len(received))
 
-    def _add_sent(self, rows: Rows) -> None:
+    @reads(sent=("channel", "position", "kind", "timestamp"))
+    def _add_sent(self, facts: Slice) -> None:
+        rows = facts.of("sent")
         kinds = rows.column("kind")
         columns, events = ("channel", "position", "kind", "timestamp"), self._events
         for channel, position, kind, checkpoint in rows.tuples(columns, kinds >= _BARRIER):
-            if kind in (_BARRIER, _UNALIGNED_BARRIER) and self._wanted(checkpoint):
+            if kind in (_BARRIER, _UNALIGNED_BARRIER) and self._examines(checkpoint):
                 self._cuts.sent.setdefault((channel, checkpoint), position - events.get(channel, 0))
             if kind == _UNALIGNED_BARRIER:
                 self._cuts.overtaking.add((channel, checkpoint))

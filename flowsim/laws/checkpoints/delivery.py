@@ -10,9 +10,8 @@ import numpy as np
 
 from flowsim.facts.kinds import AlignmentType, ElementKind, Level, LifeEvent
 from flowsim.laws.checkpoints.checkpoint_cut import compare
-from flowsim.laws.checkpoints.cuts import READS, Cuts, CutsOfTask
+from flowsim.laws.checkpoints.cuts import Cuts, CutsOfTask
 from flowsim.laws.checkpoints.needs import alignments, needs_restore, restored_checkpoints
-from flowsim.laws.checkpoints.positions import READS as POSITIONS
 from flowsim.laws.checkpoints.positions import (
     Positions,
     PositionsOfTask,
@@ -24,14 +23,13 @@ from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Ints, Slice
 
 EXACTLY_ONCE: Final = "exactly-once"
 AT_LEAST_ONCE: Final = "at-least-once"
 _RECORD = int(ElementKind.RECORD)
 _BARRIERS: Final = (int(ElementKind.CHECKPOINT_BARRIER), int(ElementKind.UNALIGNED_BARRIER))
-_STOPS: Final = (int(LifeEvent.STOP_WITH_DRAIN), int(LifeEvent.STOP_NO_DRAIN))
 _MOST_RECORDS: Final = 1 << 20
 """A source subtask with more records is not compared with its attempts: they would need too much memory."""
 _EMPTY: Final[Ints] = np.empty(0, dtype=np.int64)
@@ -60,30 +58,42 @@ class Delivered:
 class DeliveryOfTask(Machine):
     """Follows one task through all its attempts."""
 
-    def __init__(self, wanted: frozenset[int], sent: Sequence[int], positions: PositionsOfTask) -> None:
-        """``sent``: of a source the channels of one edge, which have each of its records once."""
-        self._wanted = wanted
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        sent, restored = _record_channels(graph, task), restored_checkpoints(graph)
+        is_counted = bool(sent) and all_records_are_sent(graph, task, graph.channels[sent[0]].edge)
+        self._graph, self._task, self._found = graph, task, found
+        self._restored = restored
         self._sent = np.array(sent, dtype=np.int64)
-        self._positions = positions
+        """Of a source the channels of one edge, which have each of its records once."""
+        self._positions = PositionsOfTask(restored, is_counted, writers_of_all_records(graph, task))
         self._attempts: dict[int, CutsOfTask] = {}
         self._parts: dict[int, list[Ints]] = {}
         self._counts: dict[int, int] = {}
         self._delivered = Delivered()
 
-    def feed(self, facts: Slice) -> None:
-        attempt = facts.attempt
-        cuts = self._attempts.get(attempt)
+    @reads(CutsOfTask)
+    def _add_cuts(self, facts: Slice) -> None:
+        cuts = self._attempts.get(facts.attempt)
         if cuts is None:
-            cuts = self._attempts[attempt] = CutsOfTask(Findings(), self._wanted.__contains__)
+            cuts = CutsOfTask(self._graph, self._task, self._found, self._restored.__contains__)
+            self._attempts[facts.attempt] = cuts
         cuts.feed(facts)
-        for (event,) in facts.of("lifecycle").tuples(("event",)):
-            if event == LifeEvent.FINISHED:
-                self._delivered.finished.add(attempt)
-            elif event == LifeEvent.RESTORED_AS_FINISHED:
-                self._delivered.restored_as_finished.add(attempt)
-            elif event in _STOPS:
-                self._delivered.stopped.add(attempt)
-        before, seqs = self._counts.get(attempt, 0), _EMPTY
+
+    @on_row("lifecycle", event=LifeEvent.FINISHED)
+    def _finish(self, seq: int) -> None:
+        self._delivered.finished.add(self.attempt)
+
+    @on_row("lifecycle", event=LifeEvent.RESTORED_AS_FINISHED)
+    def _restore_as_finished(self, seq: int) -> None:
+        self._delivered.restored_as_finished.add(self.attempt)
+
+    @on_row("lifecycle", event=(LifeEvent.STOP_WITH_DRAIN, LifeEvent.STOP_NO_DRAIN))
+    def _stop(self, seq: int) -> None:
+        self._delivered.stopped.add(self.attempt)
+
+    @reads(PositionsOfTask.feed, sent=("channel", "kind", "timestamp", "fingerprint"))
+    def _add_positions(self, facts: Slice) -> None:
+        before, seqs = self._counts.get(facts.attempt, 0), _EMPTY
         if len(self._sent) and facts.has("sent"):
             seqs = self._add_records(facts, before)
         self._positions.feed(facts, before, seqs)
@@ -95,7 +105,7 @@ class DeliveryOfTask(Machine):
         is_record = (kinds == _RECORD) & np.isin(rows.column("channel"), self._sent)
         seqs: Ints = rows.column("seq")[is_record]
         for seq, checkpoint in rows.tuples(("seq", "timestamp"), np.isin(kinds, _BARRIERS)):
-            if checkpoint in self._wanted:
+            if checkpoint in self._restored:
                 count = before + int(np.searchsorted(seqs, seq))
                 self._delivered.barriers.setdefault((attempt, checkpoint), count)
         self._counts[attempt] = before + len(seqs)
@@ -111,12 +121,6 @@ class DeliveryOfTask(Machine):
         delivered.positions = self._positions.end()
         delivered.records = {attempt: np.concatenate(parts) for attempt, parts in self._parts.items()}
         return delivered
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> DeliveryOfTask:
-    wanted, sent = restored_checkpoints(graph), _record_channels(graph, task)
-    is_counted = bool(sent) and all_records_are_sent(graph, task, graph.channels[sent[0]].edge)
-    return DeliveryOfTask(wanted, sent, PositionsOfTask(wanted, is_counted, writers_of_all_records(graph, task)))
 
 
 def _record_channels(graph: JobGraph, task: Task) -> list[int]:
@@ -280,19 +284,16 @@ def _counts(other: str, twice: str, effect: str) -> str:
     return _COUNTS.format(other=other, twice=twice, effect=effect, most=_MOST_RECORDS)
 
 
-_COLUMNS: Final = {**READS, **POSITIONS, "sent": (*READS["sent"], "fingerprint"), "lifecycle": ("event",)}
-
 LAWS: Final = (
     Law(
         EXACTLY_ONCE,
         "After a restore, the effect of every record of a source is in the state once.",
         ("12.6", "12.11", "12.29", "12.114"),
         Level.ELEMENTS,
-        _make,
+        DeliveryOfTask,
         _exactly_once,
         join=_compare,
         attempts=Attempts.ALL,
-        declared=_COLUMNS,
         counts=_counts(
             "at-least-once", _TWICE, "once"
         ),
@@ -302,11 +303,10 @@ LAWS: Final = (
         "After a restore, the effect of every record of a source is in the state at least once.",
         ("12.16", "12.29", "12.114"),
         Level.ELEMENTS,
-        _make,
+        DeliveryOfTask,
         _at_least_once,
         join=_compare,
         attempts=Attempts.ALL,
-        declared=_COLUMNS,
         counts=_counts("exactly-once", "", "at least once"),
     ),
 )  # fmt: skip

@@ -16,7 +16,7 @@ from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT, StoredChannelEvent
 from flowsim.laws.law import Law, needs_channels
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Ints, Rows, Slice
 from flowsim.values.java_long import wrapped
 
@@ -27,7 +27,6 @@ _EVENTS: Final = int(ElementKind.END_OF_DATA)
 """The first kind of events, which are never stored."""
 _UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
 _EVENT: Final = int(ElementKind.EVENT)
-_RESTORED_AS_FINISHED: Final = int(LifeEvent.RESTORED_AS_FINISHED)
 _BARRIERS: Final = (int(ElementKind.CHECKPOINT_BARRIER), _UNALIGNED_BARRIER)
 _COLUMNS: Final = ("channel", "position", "kind", "timestamp", "fingerprint")
 
@@ -87,11 +86,10 @@ class InFlight:
 class InFlightOfTask(Machine):
     """Sums what one attempt of a task sends and receives."""
 
-    def __init__(self, graph: JobGraph, task: Task, cut: Findings, restored: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         self._graph = graph
         self._task = task.task
-        self._cut = cut
-        self._restored = restored
+        self._restored = found[RESTORED]
         self._flows = InFlight()
         self._sent: dict[int, Flow] = {}
         self._received: dict[int, Flow] = {}
@@ -99,10 +97,14 @@ class InFlightOfTask(Machine):
 
     def feed(self, facts: Slice) -> None:
         self._flows.attempt, self._is_fed = facts.attempt, True
-        if facts.has("lifecycle"):
-            self._flows.is_finished |= bool((facts.of("lifecycle").column("event") == _RESTORED_AS_FINISHED).any())
-        if facts.has("sent"):
-            self._feed_sent(facts.of("sent"))
+        super().feed(facts)
+
+    @on_row("lifecycle", event=LifeEvent.RESTORED_AS_FINISHED)
+    def _restore_as_finished(self, seq: int) -> None:
+        self._flows.is_finished = True
+
+    @reads(checkpoint_steps=("checkpoint", "step"), received=_COLUMNS)
+    def _feed_all_received(self, facts: Slice) -> None:
         received, start = facts.of("received"), 0
         seqs = received.column("seq")
         for seq, checkpoint, step in facts.of("checkpoint_steps").tuples(("seq", "checkpoint", "step")):
@@ -115,7 +117,9 @@ class InFlightOfTask(Machine):
                 }
         self._feed_received(received, start, len(received))
 
-    def _feed_sent(self, rows: Rows) -> None:
+    @reads(sent=_COLUMNS)
+    def _feed_sent(self, facts: Slice) -> None:
+        rows = facts.of("sent")
         kinds, start = rows.column("kind"), 0
         for end in [*np.flatnonzero(kinds >= _EVENTS).tolist(), len(rows)]:
             _add(rows, start, end, self._sent)
@@ -253,11 +257,6 @@ def _stored_events(graph: JobGraph) -> dict[tuple[int, int], StoredChannelEvent]
     }
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> InFlightOfTask:
-    # A law that does not apply to the graph has no findings.
-    return InFlightOfTask(graph, task, found.get(CUT, Findings()), found.get(RESTORED, Findings()))
-
-
 def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
     """Compares what is between the cuts of each channel with what the checkpoint contains."""
     stored = graph.once(_stored_events)
@@ -320,12 +319,6 @@ def _restored_applies(graph: JobGraph) -> str:
     return needs_channels(graph) or ("" if restored else "no in-flight data was restored")
 
 
-_READS: Final = {
-    "sent": _COLUMNS,
-    "received": _COLUMNS,
-    "checkpoint_steps": ("checkpoint", "step"),
-    "lifecycle": ("event",),
-}
 _TERMS: Final = """\
 - The *number* of a record is its `fingerprint`, that of another element `timestamp` times 0x1E3779B97F4A7C15 plus `kind`.
   Elements are rows of a lower kind than END_OF_DATA. Two sequences are *equal* if they have as many elements, and
@@ -362,10 +355,9 @@ LAWS: Final = (
         "before the receiver's snapshot, in their order; channels whose barriers overtake nothing have none.",
         ("12.18", "12.83", "12.84", "12.86", "12.88", "12.100"),
         Level.ELEMENTS,
-        _make,
+        InFlightOfTask,
         _cut_applies,
         join=compare,
-        declared=_READS,
         counts=_CUT_COUNTS,
     ),
     Law(
@@ -374,9 +366,8 @@ LAWS: Final = (
         "rescaling each record reaches the task that owns its key group.",
         ("12.85", "12.92", "12.102", "12.104"),
         Level.ELEMENTS,
-        _make,
+        InFlightOfTask,
         _restored_applies,
-        declared=_READS,
         counts=_RESTORED_COUNTS,
     ),
 )  # fmt: skip

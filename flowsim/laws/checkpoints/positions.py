@@ -12,12 +12,9 @@ from flowsim.facts.kinds import CommittableAction, StoredAction
 from flowsim.laws.event_time.paths import EventTimePaths, strategy_of
 from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Slice
 
-READS: Final = {
-    "source_positions": ("operator", "checkpoint", "action", "split", "position", "records"),
-    "committables": ("operator", "checkpoint", "action", "rows"),
-}
 _STORED: Final = int(StoredAction.STORED)
 _PREPARED: Final = int(CommittableAction.PREPARED)
 _COUNTS_RECORDS: Final = ("collection", "generator", "csv")
@@ -57,6 +54,10 @@ class PositionsOfTask:
         self._splits: dict[int, set[int]] = {}
         """By attempt the splits that the task has had."""
 
+    @reads(
+        source_positions=("operator", "checkpoint", "action", "split", "position", "records"),
+        committables=("operator", "checkpoint", "action", "rows"),
+    )
     def feed(self, facts: Slice, before: int, sent: Ints) -> None:
         """``sent``: the sequence numbers of the records that were sent in this slice; ``before``: how many before it."""
         columns = ("seq", "checkpoint", "action", "operator", "split", "position", "records")

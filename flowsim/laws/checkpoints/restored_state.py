@@ -11,14 +11,12 @@ from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Law
-from flowsim.laws.machine import Machine
-from flowsim.laws.slices import Slice
+from flowsim.laws.machine import Machine, on_row
 from flowsim.values.java_long import wrapped
 
 ID: Final = "restored-state"
 _RESTORED: Final = int(StoredAction.RESTORED)
 _OF_ALL: Final = int(StoredAction.IN_RESCALED_SNAPSHOT)
-_RUNNING: Final = int(LifeEvent.RUNNING)
 _LIST, _UNION, _BROADCAST = int(StoredKind.LIST), int(StoredKind.UNION_LIST), int(StoredKind.BROADCAST)
 _COMMITTABLE: Final = int(StoredKind.COMMITTABLE)
 """Judged by law committed-once."""
@@ -48,46 +46,35 @@ class States:
 class StatesOfTask(Machine):
     """Collects what one task stores in checkpoints that are restored later, and what it restores."""
 
-    def __init__(self, wanted: frozenset[int], found: Findings) -> None:
-        self._wanted = wanted
-        self._found = found
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._examined = restored_checkpoints(graph)
+        self._found = found[ID]
         self._states = States()
 
-    def feed(self, facts: Slice) -> None:
-        states, attempt = self._states, facts.attempt
-        columns = (
-            "seq",
-            "checkpoint",
-            "action",
-            "operator",
-            "kind",
-            "state",
-            "key_group",
-            "entries",
-            "fingerprint_sum",
-        )
-        for seq, checkpoint, action, *name, entries, total in facts.of("stored_state").tuples(columns):
-            if name[1] == _COMMITTABLE:
-                continue
-            place = name[0], name[1], name[2], name[3]
-            if action == _RESTORED:
-                self._found.examined += 1
-                states.places.setdefault(attempt, seq)
-                states.restored.setdefault(attempt, {})[place] = entries, total
-            elif action == _OF_ALL:
-                states.of_all.setdefault(attempt, {}).setdefault(place, []).append((entries, total))
-            elif checkpoint in self._wanted:
-                states.stored.setdefault(checkpoint, {})[place] = entries, total
-        for operator, event in facts.of("lifecycle").tuples(("operator", "event")):
-            if operator < 0 and event == _RUNNING:
-                states.running.add(attempt)
+    @on_row("stored_state")
+    def _stored(
+        self, seq: int, checkpoint: int, action: int, operator: int, kind: int, state: int, key_group: int,
+        entries: int, fingerprint_sum: int,
+    ) -> None:  # fmt: skip
+        if kind == StoredKind.COMMITTABLE:
+            return
+        states, name = self._states, (operator, kind, state, key_group)
+        if action == _RESTORED:
+            self._found.examined += 1
+            states.places.setdefault(self.attempt, seq)
+            states.restored.setdefault(self.attempt, {})[name] = entries, fingerprint_sum
+        elif action == _OF_ALL:
+            states.of_all.setdefault(self.attempt, {}).setdefault(name, []).append((entries, fingerprint_sum))
+        elif checkpoint in self._examined:
+            states.stored.setdefault(checkpoint, {})[name] = entries, fingerprint_sum
+
+    @on_row("lifecycle", event=LifeEvent.RUNNING)
+    def _run(self, seq: int, operator: int) -> None:
+        if operator < 0:
+            self._states.running.add(self.attempt)
 
     def end(self, whole: bool) -> States:
         return self._states
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> StatesOfTask:
-    return StatesOfTask(restored_checkpoints(graph), found[ID])
 
 
 def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
@@ -256,17 +243,11 @@ LAWS: Final = (
         "What a task restores from a checkpoint is what was stored in it, redistributed to the subtasks.",
         ("12.23", "12.24", "12.25", "12.29", "12.119"),
         Level.ELEMENTS,
-        _make,
+        StatesOfTask,
         needs_restore,
         unjudged=_not_described,
         join=_compare,
         attempts=Attempts.ALL,
-        declared={
-            "stored_state": (
-                "operator", "checkpoint", "action", "kind", "state", "key_group", "entries", "fingerprint_sum",
-            ),
-            "lifecycle": ("operator", "event"),
-        },
         counts=_COUNTS,
     ),
 )  # fmt: skip

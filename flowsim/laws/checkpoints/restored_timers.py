@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.facts.kinds import Level, LifeEvent, TimeDomain, TimerAction
-from flowsim.laws.checkpoints.needs import SYNC_START, needs_restore, restored_checkpoints
+from flowsim.facts.kinds import CheckpointStep, Level, LifeEvent, TimeDomain, TimerAction
+from flowsim.laws.checkpoints.needs import needs_restore, restored_checkpoints
 from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Slice
-from flowsim.laws.timers.timers import READS, KeyedTask, Restored, keyed_task, keyed_vertices, needs_keyed_edges
+from flowsim.laws.timers.timers import KeyedTask, Restored, keyed_vertices, needs_keyed_edges
 from flowsim.units import MAX_WATERMARK
 
 ID: Final = "restored-timers"
@@ -27,13 +27,12 @@ Timer = Restored
 class TimersOfTask(Machine):
     """The waiting timers of one task over all its attempts."""
 
-    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         self._graph = graph
         self._task = task.task
         self._is_keyed = task.vertex in graph.once(keyed_vertices)
         self._wanted = restored_checkpoints(graph)
-        self._found = found
-        self._attempt = 0
+        self._found = found[ID]
         self._is_known = graph.history.restored(task.task, 0) == NO_CHECKPOINT
         """False: the timers come from a snapshot of another run."""
         self._waiting: dict[Timer, int] = {}
@@ -46,37 +45,49 @@ class TimersOfTask(Machine):
         """The conditions of law timers in an attempt that started with the timers of a snapshot."""
         self._replayed = Findings()
 
-    def feed(self, facts: Slice) -> None:
-        if facts.attempt != self._attempt:
-            self._begin(facts.attempt)
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> TimersOfTask | None:
+        return cls(graph, task, found) if graph.last_attempt(task.task) or _starts_restored(graph) else None
+
+    @reads(KeyedTask)
+    def _feed_replay(self, facts: Slice) -> None:
         if facts.has("keys"):
             self._keys.append(Slice(facts.task, {"keys": facts.of("keys")}))
-        for seq, table, row in facts.merged(
-            ("timers", ("action", *_TIMER)),
-            ("checkpoint_steps", ("step", "checkpoint")),
-            ("lifecycle", ("event",)),
-        ):
-            if table == 0:
-                self._found.examined += 1
-                self._step(seq, row[0], row[1:])
-            elif table == 2:
-                if row[0] == _FINISH:
-                    self._found.examined += self._is_keyed
-                    self._is_finished = True
-            elif row[0] == SYNC_START and row[1] in self._wanted and self._is_known:
-                self._snapshots[row[1]] = dict(self._waiting)
         if self._replay is not None:
             self._replay.feed(facts)
 
-    def _begin(self, attempt: int) -> None:
+    @on_row("timers")
+    def _timer(
+        self, seq: int, action: int, operator: int, service: int, domain: int, timestamp: int, key: int,
+        window_start: int, window_end: int,
+    ) -> None:  # fmt: skip
+        self._found.examined += 1
+        timer = operator, service, domain, timestamp, key, window_start, window_end
+        if action == _REGISTER:
+            if timer in self._waiting and self._replay is None:
+                self._broken("a timer is registered, but it waits already", seq, action, timer)
+            self._waiting[timer] = seq
+        elif self._waiting.pop(timer, None) is None and self._is_known and self._replay is None:
+            self._broken("a timer that does not wait is fired or deleted", seq, action, timer)
+
+    @on_row("checkpoint_steps", step=CheckpointStep.SYNC_START)
+    def _snapshot(self, seq: int, checkpoint: int) -> None:
+        if checkpoint in self._wanted and self._is_known:
+            self._snapshots[checkpoint] = dict(self._waiting)
+
+    @on_row("lifecycle", event=LifeEvent.FINISH)
+    def _finish(self, seq: int) -> None:
+        self._found.examined += self._is_keyed
+        self._is_finished = True
+
+    def begin_attempt(self) -> None:
         self._end_replay(whole=False)
-        self._attempt = attempt
-        checkpoint = self._graph.history.restored(self._task, attempt)
+        checkpoint = self._graph.history.restored(self._task, self.attempt)
         self._is_known = checkpoint == NO_CHECKPOINT or checkpoint in self._snapshots
         self._waiting = dict(self._snapshots.get(checkpoint, {}))
         self._is_finished = False
         if checkpoint in self._snapshots and self._is_keyed:
-            self._replay = keyed_task(self._graph, self._graph.tasks[self._task], self._replayed)
+            self._replay = KeyedTask(self._graph, self._graph.tasks[self._task], FoundByLaw(timers=self._replayed))
             for keys in self._keys:
                 self._replay.feed(keys)
             self._replay.restore(self._waiting)
@@ -88,17 +99,9 @@ class TimersOfTask(Machine):
             self._found.add(self._replayed)
             self._replayed = Findings()
 
-    def _step(self, seq: int, action: int, timer: Timer) -> None:
-        if action == _REGISTER:
-            if timer in self._waiting and self._replay is None:
-                self._broken("a timer is registered, but it waits already", seq, action, timer)
-            self._waiting[timer] = seq
-        elif self._waiting.pop(timer, None) is None and self._is_known and self._replay is None:
-            self._broken("a timer that does not wait is fired or deleted", seq, action, timer)
-
     def _broken(self, what: str, seq: int, action: int, timer: Timer) -> None:
         self._found.broken(
-            what, (self._task, seq), task=self._task, attempt=self._attempt, seq=seq, action=named(TimerAction, action),
+            what, (self._task, seq), task=self._task, attempt=self.attempt, seq=seq, action=named(TimerAction, action),
             **dict(zip(_TIMER, timer, strict=True)),
         )  # fmt: skip
 
@@ -106,16 +109,12 @@ class TimersOfTask(Machine):
         """After a drained end of input no timer of event time is left."""
         replay = self._replay
         self._end_replay(whole)
-        if not whole or not self._is_finished or not self._attempt:
+        if not whole or not self._is_finished or not self.attempt:
             return
         left = self._waiting if replay is None else replay.waiting(_EVENT_TIME)
         for timer in left:
             if timer[2] == _EVENT_TIME and timer[3] < MAX_WATERMARK:
                 self._broken("a timer did not fire after the restore", self._waiting.get(timer, -1), _REGISTER, timer)
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TimersOfTask | None:
-    return TimersOfTask(graph, task, found[ID]) if graph.last_attempt(task.task) or _starts_restored(graph) else None
 
 
 def _starts_restored(graph: JobGraph) -> bool:
@@ -133,10 +132,9 @@ LAWS: Final = (
         "none fires twice.",
         ("9.1", "9.4", "9.10", "9.15", "9.16", "12.120"),
         Level.FULL,
-        _make,
+        TimersOfTask,
         _applies,
         attempts=Attempts.ALL,
-        declared={**READS, "checkpoint_steps": ("step", "checkpoint")},
         counts="""\
 - Not applicable: no edge with partitioner HASH, or no attempt was restored.
 - Rows examined: rows of `timers` of tasks with several attempts, or of all tasks if the job started from a snapshot; in

@@ -10,7 +10,6 @@ from flowsim.laws.job_graph import JobGraph, Pool, Task
 from flowsim.laws.law import Attempts, Law, SecondWalk
 from flowsim.laws.machine import Machine, on_row
 from flowsim.laws.network.segment_steps import BLOCKS_A_WALK, Blocks, SuspectSteps, add_step, compare, suspects
-from flowsim.laws.slices import Slice
 
 ID: Final = "segments"
 _TAKEN, _RETURNED, _HANDED_OUT, _RECYCLED, _RESIZED, _ = (int(action) for action in SegmentAction)
@@ -62,14 +61,10 @@ class Pools(Machine):
         self._found = found[ID]
         self._accounts = {pool.pool: Account(pool) for pool in graph.once(_pools_by_task).get(task.task, ())}
         self._steps: Blocks = {}
-        self._attempt = 0
 
-    def feed(self, facts: Slice) -> None:
-        if facts.attempt != self._attempt:
-            self._attempt = facts.attempt
-            for begun in self._accounts.values():
-                begun.size = None
-        super().feed(facts)
+    def begin_attempt(self) -> None:
+        for account in self._accounts.values():
+            account.size = None
 
     @on_row("segments")
     def _move(self, seq: int, pool: int, action: int, step: int, requested: int, free: int, size: int) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, LifeEvent, WaitKind
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Slice
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
 
@@ -74,6 +75,7 @@ class FreeMoments:
         self._begun: Ints = np.full((2, BUSY - 1), NO_TIMESTAMP)
         """Sequence numbers and times of the last default actions."""
 
+    @reads(actions=ACTIONS)
     def feed(self, facts: Slice) -> None:
         """Begins the next slice."""
         rows = facts.of("actions")

@@ -10,9 +10,10 @@ import numpy.typing as npt
 from flowsim.laws.findings import Findings
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.job_graph import Task
-from flowsim.laws.slices import Ints, Rows
+from flowsim.laws.machine import reads
+from flowsim.laws.slices import Ints, Slice
 
-DESCRIPTION: Final = ("key", "key_hash", "key_type", "key_json")
+_DESCRIPTION: Final = ("key", "key_hash", "key_type", "key_json")
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 _Codes = npt.NDArray[np.uint64]
 
@@ -29,12 +30,13 @@ class OwnKeys:
         self._doubtful: dict[tuple[int, int], list[int]] = {}
         """Keys and hash codes that are not described yet: number of rows, sequence number and operator of the first."""
 
-    def describe(self, rows: Rows) -> None:
+    @reads(keys=_DESCRIPTION)
+    def describe(self, facts: Slice) -> None:
         """Adds rows of ``keys``."""
         task = self._task
         right = [
             (key, key_hash)
-            for key, key_hash, key_type, text in rows.tuples(DESCRIPTION)
+            for key, key_hash, key_type, text in facts.of("keys").tuples(_DESCRIPTION)
             if owner_subtask(key_hash, task.parallelism, task.max_parallelism) == task.subtask
             and recorded_key_hash(key_type, text) == key_hash
         ]
@@ -42,8 +44,10 @@ class OwnKeys:
             key, key_hash = np.array(right, dtype=np.int64).T
             self._right = np.sort(np.concatenate((self._right, _codes(key, key_hash))))
 
-    def examine(self, rows: Rows) -> None:
+    @reads(timers=("operator", "key_hash", "key"))
+    def examine(self, facts: Slice) -> None:
         """Compares rows of ``timers`` with the keys of the task."""
+        rows = facts.of("timers")
         codes = _codes(rows.column("key"), rows.column("key_hash"))
         distinct = np.sort(codes)
         distinct = distinct[np.concatenate(([True], distinct[1:] != distinct[:-1]))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from operator import itemgetter
 from typing import Final
 
@@ -11,29 +11,19 @@ from flowsim.laws.channels.end_elements import received_ends
 from flowsim.laws.event_time.marks import arrived_event_time, generated_event_time, sent_event_time, watermarks
 from flowsim.laws.event_time.origins import CombinedInputs
 from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Attempts, Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Mask, Rows, Slice
-from flowsim.laws.timers.free_moments import ACTIONS, QUIESCED, STOPPED, FreeMoments
-from flowsim.laws.timers.keys import DESCRIPTION, OwnKeys
+from flowsim.laws.timers.free_moments import QUIESCED, STOPPED, FreeMoments
+from flowsim.laws.timers.keys import OwnKeys
 from flowsim.laws.timers.service import COLUMNS, FORWARDED, NEVER, PLACE, Service, Step
 
 ID: Final = "timers"
 _FINISHED: Final = int(LifeEvent.FINISHED)
 _END_WITHOUT_DRAIN: Final = (int(ElementKind.END_OF_DATA), 0)
 """Kind and timestamp. The operators do not finish, and no processing-time timer fires (rules 3.27, 4.20)."""
-READS: Final = {
-    "timers": (*COLUMNS[1:], *PLACE[1:], "key_hash"),
-    "keys": DESCRIPTION,
-    "task_watermark": ("input", "kind", "timestamp"),
-    "generated_watermark": ("operator", "split", "kind", "timestamp"),
-    "sent": ("channel", "kind", "timestamp"),
-    "received": ("channel", "position", "kind", "timestamp"),
-    "lifecycle": ("operator", "event"),
-    "actions": ACTIONS,
-}
 Restored = tuple[int, int, int, int, int, int, int]
 """A timer: operator, service, domain, timestamp, key and window."""
 
@@ -41,17 +31,13 @@ Restored = tuple[int, int, int, int, int, int, int]
 class KeyedTask(Machine):
     """Replays the timers of one attempt of a task together with the watermarks of its operators."""
 
-    __slots__ = (
-        "_first", "_found", "_inputs", "_keys", "_last", "_moments", "_paths", "_quiesced", "_services", "_task",
-    )  # fmt: skip
-
-    def __init__(self, task: Task, paths: EventTimePaths, first: Collection[int], found: Findings) -> None:
-        """``first``: one channel of each edge with the combined event time of the task's inputs."""
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         self._task = task
-        self._paths = paths
-        self._first = first
-        self._found = found
-        self._keys = OwnKeys(task, found)
+        self._paths = graph.once(EventTimePaths)
+        self._first = graph.once(_first_channels).get(task.task, ())
+        """One channel of each edge with the combined event time of the task's inputs."""
+        self._found = found[ID]
+        self._keys = OwnKeys(task, self._found)
         self._inputs = None if task.inputs == 1 else CombinedInputs(task.inputs)
         self._services: dict[tuple[int, int], Service] = {}
         """By operator and number."""
@@ -68,18 +54,41 @@ class KeyedTask(Machine):
                 self._services[operator, number] = self._service(operator, number)
             self._services[operator, number].restore(domain, timestamp, (key, start, end))
 
-    def feed(self, facts: Slice) -> None:
-        if facts.has("keys"):
-            self._keys.describe(facts.of("keys"))
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> KeyedTask | OtherTask:
+        return (cls if task.vertex in graph.once(keyed_vertices) else OtherTask)(graph, task, found)
+
+    @reads(OwnKeys.describe)
+    def _describe_keys(self, facts: Slice) -> None:
+        self._keys.describe(facts)
+
+    @reads(OwnKeys.examine)
+    def _compare_keys(self, facts: Slice) -> None:
+        if facts.has("timers"):
+            self._keys.examine(facts)
+
+    @reads(FreeMoments.feed)
+    def _begin_moments(self, facts: Slice) -> None:
         self._moments.feed(facts)
+
+    @reads(received_ends, lifecycle=("operator", "event"))
+    def _quiesce(self, facts: Slice) -> None:
+        """Notes the rows from which on no processing-time timer fires."""
         lives = facts.of("lifecycle").tuples(("seq", "operator", "event"))
-        self._quiesce(facts, lives)
-        steps = self._steps(facts)
-        timers = facts.of("timers")
+        self._found.examined += sum(event == _FINISHED for _, _, event in lives)
+        ends = [(operator, seq) for seq, operator, event in lives if event in QUIESCED or event in STOPPED]
+        ends += [(-1, mark[0]) for mark in facts.once(received_ends) if mark[3:] == _END_WITHOUT_DRAIN]
+        for operator, seq in ends:
+            self._quiesced[operator] = min(seq, self._quiesced.get(operator, NEVER))
+        for (operator, _), service in self._services.items():
+            service.quiesced_at = self._quiesced_at(operator)
+
+    @reads(arrived_event_time, generated_event_time, sent_event_time, timers=(*PLACE, *COLUMNS))
+    def _replay(self, facts: Slice) -> None:
+        steps, timers = self._steps(facts), facts.of("timers")
         masks: dict[tuple[int, int], Mask | None] = {}
         if len(timers):
             self._found.examined += len(timers)
-            self._keys.examine(timers)
             masks = _by_service(timers)
             for place in masks.keys() - self._services.keys():
                 self._services[place] = self._service(*place)
@@ -88,18 +97,8 @@ class KeyedTask(Machine):
                 service.feed(timers if place in masks else None, masks.get(place), steps)
         for step in steps:
             self._last[step[1]] = step
-        self._found.examined += sum(event == _FINISHED for _, _, event in lives)
         for service in self._services.values():
             service.pass_moments(NEVER)
-
-    def _quiesce(self, facts: Slice, lives: Iterable[tuple[int, ...]]) -> None:
-        """Notes the rows from which on no processing-time timer fires."""
-        ends = [(operator, seq) for seq, operator, event in lives if event in QUIESCED or event in STOPPED]
-        ends += [(-1, mark[0]) for mark in facts.once(received_ends) if mark[3:] == _END_WITHOUT_DRAIN]
-        for operator, seq in ends:
-            self._quiesced[operator] = min(seq, self._quiesced.get(operator, NEVER))
-        for (operator, _), service in self._services.items():
-            service.quiesced_at = self._quiesced_at(operator)
 
     def _quiesced_at(self, operator: int) -> int:
         return min(self._quiesced.get(operator, NEVER), self._quiesced.get(-1, NEVER))
@@ -168,20 +167,15 @@ def _by_service(timers: Rows) -> dict[tuple[int, int], Mask | None]:
 class OtherTask(Machine):
     """A task without keyed inputs: every timer is a violation (rule 9.17)."""
 
-    __slots__ = ("_found",)
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._task, self._found = task.task, found[ID]
 
-    def __init__(self, found: Findings) -> None:
-        self._found = found
-
-    def feed(self, facts: Slice) -> None:
-        self._found.examined += len(facts.of("timers"))
-        for seq, task, operator, key in facts.of("timers").tuples(("seq", "task", "operator", "key")):
-            self._found.broken(
-                "a timer in a task without keys", (task, seq), task=task, operator=operator, seq=seq, key=key
-            )
-
-    def end(self, whole: bool) -> None:
-        """Does nothing: there is nothing left to examine."""
+    @on_row("timers")
+    def _timer(self, seq: int, operator: int, key: int) -> None:
+        self._found.examined += 1
+        self._found.broken(
+            "a timer in a task without keys", (self._task, seq), task=self._task, operator=operator, seq=seq, key=key
+        )
 
 
 def keyed_vertices(graph: JobGraph) -> set[int]:
@@ -191,19 +185,10 @@ def keyed_vertices(graph: JobGraph) -> set[int]:
 
 def _first_channels(graph: JobGraph) -> dict[int, list[int]]:
     """Per task one channel of each edge with the combined event time of its inputs."""
-    found: dict[int, list[int]] = {}
-    for task, by_origin in graph.once(EventTimePaths).channels_by_origin.items():
-        found[task] = [channel for channel in by_origin.get(INPUTS, ()) if not graph.channels[channel].subpartition]
-    return found
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> KeyedTask | OtherTask:
-    return keyed_task(graph, task, found[ID]) if task.vertex in graph.once(keyed_vertices) else OtherTask(found[ID])
-
-
-def keyed_task(graph: JobGraph, task: Task, found: Findings) -> KeyedTask:
-    """A machine for one attempt of a task with a keyed input."""
-    return KeyedTask(task, graph.once(EventTimePaths), graph.once(_first_channels).get(task.task, ()), found)
+    return {
+        task: [channel for channel in by_origin.get(INPUTS, ()) if not graph.channels[channel].subpartition]
+        for task, by_origin in graph.once(EventTimePaths).channels_by_origin.items()
+    }
 
 
 def needs_keyed_edges(graph: JobGraph) -> str:
@@ -262,10 +247,9 @@ LAWS: Final = (
         "fire before the watermark is passed on; those of processing time fire as soon as the task can run their mail.",
         ("3.11", "3.27", "8.15", "9.1", "9.2", "9.4", "9.8", "9.9", "9.10", "9.11", "9.12", "9.13", "9.14"),
         Level.FULL,
-        _make,
+        KeyedTask,
         needs_keyed_edges,
         attempts=Attempts.FRESH,
-        declared=READS,
         counts=_COUNTS,
     ),
 )  # fmt: skip

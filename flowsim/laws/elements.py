@@ -33,6 +33,7 @@ class SentBefore:
         self._count = 0
         self._highest = NO_TIMESTAMP
 
+    @reads(sent_records, sent=("channel",))
     def before(self, facts: Slice, seqs: Sequence[int]) -> list[tuple[int, int]]:
         """For each of these rows of one epoch the number of earlier records, and their highest value."""
         rows = facts.of("sent")

@@ -15,7 +15,7 @@ from flowsim.laws.catalogue import LAWS
 from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task, connected_tasks, job_graph
 from flowsim.laws.job_history import NO_CHECKPOINT
-from flowsim.laws.law import Attempts, KeyPart, Law, MakeMachine, OfKeys, Outcome, Verdict, reads_of
+from flowsim.laws.law import Attempts, KeyPart, Law, OfKeys, Outcome, Verdict, reads_of
 from flowsim.laws.machine import Machine
 from flowsim.laws.slices import AttemptFacts, Slice, slices_in_memory
 
@@ -106,6 +106,9 @@ def _examined(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: b
     return judgement
 
 
+MakeMachine = Callable[[JobGraph, Task, FoundByLaw], Machine | None]
+"""Creates the machine for a task; None if the laws have nothing to examine in it."""
+
 Groups = dict[tuple[MakeMachine, Attempts | None], list[Law]]
 """Laws that share a machine, and in a job with restored tasks also the attempts that they examine."""
 
@@ -170,7 +173,7 @@ def _maker(law: Law, errand: Errand) -> MakeMachine:
         return partial(_made_for_suspects, law.second.machine, errand.suspects)
     if errand.part is not None and law.of_keys is not None:
         return _PartOfKeys(law.of_keys, errand.part)
-    return law.make
+    return law.machine.make
 
 
 def _made_for_suspects(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 from flowsim.facts.kinds import Level
 from flowsim.facts.table import TASK_ATTEMPT
 from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.machine import Machine, Reads, _united
+from flowsim.laws.machine import Machine, Reads
 
 
 class Verdict(Enum):
@@ -38,9 +38,6 @@ class Outcome:
 
 
 NOTHING_YET: Final = "the run did not complete, and it ended before there was anything to examine"
-
-MakeMachine = Callable[[JobGraph, Task, FoundByLaw], Machine | None]
-"""Creates the machine for a task; None if the laws have nothing to examine in it."""
 
 KeyPart = tuple[int, int]
 """Some keys of a task: the index of the part, and the number of parts."""
@@ -102,9 +99,8 @@ class Law:
     sentence: str
     rules: tuple[str, ...]
     level: Level
-    machine: type[Machine] | MakeMachine
+    machine: type[Machine]
     counts: str = field(kw_only=True)
-    declared: Reads | None = field(default=None, kw_only=True)
     nothing_yet: str = field(default=NOTHING_YET, kw_only=True)
     """Why an unfinished run showed nothing to examine."""
     applies: Callable[[JobGraph], str] = _always
@@ -118,14 +114,7 @@ class Law:
     @property
     def reads(self) -> Reads:
         """The columns of each table that the machine reads in addition to ``seq`` and ``task``."""
-        if self.declared is not None:
-            return _united([self.declared])
-        return cast(type[Machine], self.machine).reads_for(self.id)
-
-    @property
-    def make(self) -> MakeMachine:
-        """Creates the machine for a task."""
-        return cast(type[Machine], self.machine).make if isinstance(self.machine, type) else self.machine
+        return self.machine.reads_for(self.id)
 
 
 def needs_channels(graph: JobGraph) -> str:

@@ -16,11 +16,16 @@ import numpy as np
 from flowsim.facts.schema import TABLES
 from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.slices import Ints, Mask, Part, Slice
+from flowsim.laws.slices import Ints, Mask, Slice, each_row
 
 Reads = Mapping[str, tuple[str, ...]]
 """The columns of each table, in the order of ``docs/recording.md``; ``seq`` and ``task`` are always read."""
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+Where = Callable[[Any, Slice], Mask | None]
+"""Selects rows of a slice for a machine; None: it needs none of them."""
+Members = IntEnum | tuple[IntEnum, ...]
 
 
 class Handler(NamedTuple):
@@ -30,9 +35,9 @@ class Handler(NamedTuple):
     table: str = ""
     """The table of its rows; '': it takes whole slices."""
     columns: tuple[str, ...] = ()
-    """The columns of a row after ``seq``: the names of its parameters."""
-    where: Callable[[Any, Slice], Mask] | None = None
-    """Selects rows, for a machine and a slice; None: all rows."""
+    """The columns of a row: the names of its parameters, ``seq`` among them."""
+    where: Where | None = None
+    """None: it takes all rows."""
     law: str = ""
     """The only law that needs it; '': all laws of the machine."""
 
@@ -42,45 +47,46 @@ Reader = Callable[..., Any]
 """A function that was declared with ``reads``, or a machine: a handler that uses it reads the same columns."""
 
 
-def reads(*readers: Reader, law: str = "", **tables: tuple[str, ...]) -> Callable[[_F], _F]:
+def reads(*readers: Reader | Reads, law: str = "", **tables: tuple[str, ...]) -> Callable[[_F], _F]:
     """Declares what a function reads of a slice: the columns of tables, and what other readers read."""
 
     def declare(function: _F) -> _F:
-        of_readers = [
-            reader.reads_for("")
-            if isinstance(reader, type) and issubclass(reader, Machine)
-            else _DECLARED[reader].reads
-            for reader in readers
-        ]
-        _DECLARED[function] = Handler(_united([*of_readers, tables]), law=law)
+        _DECLARED[function] = Handler(_united([*map(_reads_of, readers), tables]), law=law)
         return function
 
     return declare
 
 
+def _reads_of(reader: Reader | Reads) -> Reads:
+    if isinstance(reader, Mapping):
+        return reader
+    return reader.reads_for("") if isinstance(reader, type) and issubclass(reader, Machine) else _DECLARED[reader].reads
+
+
 def on_row(
-    table: str, where: Callable[[Any, Slice], Mask] | None = None, **members: IntEnum | tuple[IntEnum, ...]
+    table: str, where: Where | None = None, law: str = "", columns: tuple[str, ...] = (), **members: Members
 ) -> Callable[[_F], _F]:
-    """Declares a handler for rows: its parameters after ``seq`` are the columns that it reads.
+    """Declares a handler for rows: its parameters, or ``columns``, are the columns that it reads, ``seq`` the first.
 
     ``where`` and ``members`` (of enums, by column) select rows. All handlers for rows of a machine take them in the order
     of ``seq``, after the handlers for slices.
     """
 
     def declare(function: _F) -> _F:
-        columns = function.__code__.co_varnames[2 : function.__code__.co_argcount]
-        chosen = {column: given if isinstance(given, tuple) else (given,) for column, given in members.items()}
-        select = (
-            _members(table, {column: tuple(map(int, given)) for column, given in chosen.items()}) if chosen else where
-        )
+        names = columns or function.__code__.co_varnames[1 : function.__code__.co_argcount]
         of_where = _DECLARED[where].reads if where in _DECLARED else {}
-        _DECLARED[function] = Handler(_united([of_where, {table: (*columns, *members)}]), table, columns, select)
+        read = _united([of_where, {table: (*names, *members)}])
+        _DECLARED[function] = Handler(read, table, names, _selects(table, members) if members else where, law)
         return function
 
     return declare
 
 
-def _members(table: str, chosen: Mapping[str, tuple[int, ...]]) -> Callable[[Any, Slice], Mask]:
+def _selects(table: str, members: Mapping[str, Members]) -> Where:
+    chosen = {
+        column: tuple(map(int, given if isinstance(given, tuple) else (given,))) for column, given in members.items()
+    }
+
     def where(_: object, facts: Slice) -> Mask:
         rows = facts.of(table)
         selected: Mask = np.logical_and.reduce(
@@ -141,18 +147,18 @@ class Machine:
         if facts.attempt != self.attempt:
             self.attempt = facts.attempt
             self.begin_attempt()
-        parts: list[Part] = []
-        methods = []
+        parts: list[tuple[str, tuple[str, ...], Mask | None]] = []
+        methods: list[Callable[..., None]] = []
         for name, handler in self.handlers.items():
-            method = getattr(self, name)
             if not handler.table:
-                method(facts)
+                getattr(self, name)(facts)
             elif facts.has(handler.table):
-                where = handler.where
-                parts.append((handler.table, handler.columns, None if where is None else where(self, facts)))
-                methods.append(method)
-        for seq, part, row in facts.merged(*parts):
-            methods[part](seq, *row)
+                mask = None if handler.where is None else handler.where(self, facts)
+                if handler.where is None or mask is not None:
+                    parts.append((handler.table, handler.columns, mask))
+                    methods.append(getattr(self, name))
+        if parts:
+            _feed_rows(facts, parts, methods)
 
     def begin_attempt(self) -> None:
         """A later attempt begins; only for machines that examine all attempts together."""
@@ -163,6 +169,25 @@ class Machine:
         The result, None or a small value that can be pickled, goes to the laws' ``join``.
         """
         return None
+
+
+def _feed_rows(
+    facts: Slice, parts: list[tuple[str, tuple[str, ...], Mask | None]], methods: list[Callable[..., None]]
+) -> None:
+    """Calls the methods with the rows of their parts, in the order of ``seq``."""
+    # Only the other parts are merged: most rows are often of one table, and a merged row takes twice as long.
+    place = max(range(len(parts)), key=lambda place: len(facts.of(parts[place][0])))
+    (table, columns, mask), method = parts.pop(place), methods.pop(place)
+    others = iter(facts.merged(*parts))
+    other = next(others, None)
+    for row in each_row(facts.of(table), columns, mask):
+        while other is not None and other[0] < row[0]:
+            methods[other[1]](*other[2])
+            other = next(others, None)
+        method(*row)
+    while other is not None:
+        methods[other[1]](*other[2])
+        other = next(others, None)
 
 
 def _is_declared(value: object) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind, SystemTimer, TimerAction
 from flowsim.laws.async_wait.places import Check, Place, Step
-from flowsim.laws.findings import Findings
+from flowsim.laws.findings import Findings, named
 from flowsim.units import NS_PER_MS
 from flowsim.values.java_long import wrapped
 
@@ -29,8 +29,6 @@ COUNTS: Final = """\
 _RECORD: Final = int(ElementKind.RECORD)
 _REGISTER, _FIRE = int(TimerAction.REGISTER), int(TimerAction.FIRE)
 _TIMEOUT: Final = int(SystemTimer.TIMEOUT)
-_KINDS: Final = tuple(int(kind) for kind in SystemTimer)
-_NAMES: Final = {int(kind): kind.name.lower() for kind in SystemTimer}
 
 
 class ElementTimers(Check):
@@ -61,7 +59,7 @@ class ElementTimers(Check):
                 what = "a timer fired before its time"
             self._timers[timer] = None
         if what:
-            self.broken_at(what, seq, entry=entry, timer=_NAMES.get(kind, kind), timestamp=timestamp, time_ms=now_ms)
+            self.broken_at(what, seq, entry=entry, timer=named(SystemTimer, kind), timestamp=timestamp, time_ms=now_ms)
 
     def emit(self, put: Step, step: Step) -> None:
         """The first EMIT of an element that was put."""
@@ -69,11 +67,14 @@ class ElementTimers(Check):
             return
         if step.kind == _RECORD and self.place.timeout_ms > 0 and (step.entry, _TIMEOUT) not in self._timers:
             self.broken("a record is emitted without a timeout timer", step)
-        for kind in _KINDS:
+        for kind in SystemTimer:
             waiting = self._timers.pop((step.entry, kind), None)
             if waiting is not None:
                 self.broken(
-                    "the timer of an emitted record is still registered", step, timer=_NAMES[kind], timestamp=waiting[1]
+                    "the timer of an emitted record is still registered",
+                    step,
+                    timer=named(SystemTimer, kind),
+                    timestamp=waiting[1],
                 )
 
     def input_ends(self, seq: int) -> None:
@@ -81,5 +82,5 @@ class ElementTimers(Check):
         for (entry, kind), waiting in self._timers.items():
             if waiting is not None:
                 self.broken_at("a timer is still registered at the end of input", waiting[0], entry=entry,
-                               timer=_NAMES.get(kind, kind), timestamp=waiting[1])  # fmt: skip
+                               timer=named(SystemTimer, kind), timestamp=waiting[1])  # fmt: skip
         self._timers.clear()

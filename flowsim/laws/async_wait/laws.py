@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -27,29 +27,19 @@ from flowsim.laws.async_wait.places import (
     operators_by_vertex,
 )
 from flowsim.laws.async_wait.readers import Reader, readers_by_operator
-from flowsim.laws.each_row import each_row
 from flowsim.laws.elements import sent_records
 from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Attempts, Law
-from flowsim.laws.machine import Machine
-from flowsim.laws.slices import Mask, Row, Rows, Slice
+from flowsim.laws.machine import Machine, on_row, reads
+from flowsim.laws.slices import Mask, Row, Slice
 
-_IDS: Final = (
-    order.ID, once.ID, capacity.ID, retries.ID, capacity.END_ID, payload.ID, element_timers.ID,
-)  # fmt: skip
 _RECORD: Final = int(ElementKind.RECORD)
-_WATERMARK: Final = int(ElementKind.WATERMARK)
 _OF_ONCE: Final = (PUT, COMPLETE, FAIL, TIMEOUT, EMIT)
-_PAYLOAD: Final = ("kind", "timestamp", "fingerprint")
-_TIMER: Final = ("operator", "time_ns", "entry", "action", "kind", "timestamp")
 
 
 _step_of: Callable[[Row], Step] = partial(tuple.__new__, Step)
 """As ``Step._make``, in a quarter of the time."""
-
-_Part = tuple[str, tuple[str, ...], Callable[[Slice], Mask] | None, Callable[[int, Row], None]]
-"""A table, columns, a row mask, and the function that gets the rows."""
 
 
 class _Examined:
@@ -103,131 +93,98 @@ class _Examined:
             reader.end()
 
 
+@reads(received=("kind",))
+def _received_records(machine: AsyncWait, facts: Slice) -> Mask | None:
+    return np.asarray(facts.of("received").column("kind") == _RECORD) if machine._heads else None
+
+
+def _watermarks(machine: AsyncWait, facts: Slice) -> Mask | None:
+    is_watermark = facts.of("task_watermark").column("kind") == ElementKind.WATERMARK
+    return np.asarray(is_watermark) if machine._heads else None
+
+
+@reads(sent_records)
+def _sent_records(machine: AsyncWait, facts: Slice) -> Mask | None:
+    return facts.once(sent_records) if machine._by_channel else None
+
+
 class AsyncWait(Machine):
     """Examines the async operators of one task: all their facts in the order of ``seq``."""
 
-    def __init__(
-        self, task: int, examined: Sequence[_Examined], by_channel: dict[int, Reader], found: FoundByLaw
-    ) -> None:
-        """``by_channel``: the readers of the channels on which the task sends."""
-        self._task = task
-        self._examined = {one.place.number: one for one in examined}
-        self._by_channel = by_channel
-        self._heads = [one.arrivals for one in examined if one.arrivals is not None]
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        places = [Place(task, operator) for operator in graph.once(operators_by_vertex).get(task.vertex, ())]
+        self._task = task.task
         self._found = found
-        self._parts: list[_Part] = []
-        """The facts examined in addition to the steps of elements."""
-        if examined:
-            self._parts.append(("lifecycle", ("operator", "event"), None, self._life))
-            self._parts.append(("system_timers", _TIMER, None, self._timer))
-        if self._heads:
-            self._parts.append(("received", _PAYLOAD, _received_records, self._arrival))
-            self._parts.append(("task_watermark", _PAYLOAD[:2], _watermarks, self._arrival))
-        if by_channel:
-            self._parts.append(("sent", ("channel", "fingerprint"), sent_records, self._sent))
+        self._examined = {place.number: _Examined(place, found) for place in places}
+        self._by_channel: dict[int, Reader] = {}
+        """The readers of the channels on which the task sends."""
+        self._heads = [examined.arrivals for examined in self._examined.values() if examined.arrivals is not None]
+        for place, examined in zip(places, self._examined.values(), strict=True):
+            for name, channels in graph.once(readers_by_operator).get((place.task, place.number), ()):
+                examined.readers.append(Reader(name, place, found[once.ID]))
+                self._by_channel.update(dict.fromkeys(channels, examined.readers[-1]))
+            upstream_operator = self._examined.get(place.upstream_operator)
+            if upstream_operator is not None:
+                examined.source = Reader(f"operator {place.number}", upstream_operator.place, found[once.ID])
+                upstream_operator.readers.append(examined.source)
 
-    def feed(self, facts: Slice) -> None:
-        rows = facts.of("async_elements")
-        if len(rows):
-            self._count(rows)
-        self._found[element_timers.ID].examined += len(facts.of("system_timers"))
-        parts = [part for part in self._parts if facts.has(part[0])]
-        handlers = [handler for _, _, _, handler in parts]
-        masks = [(table, columns, mask and mask(facts)) for table, columns, mask, _ in parts]
-        others = iter(facts.merged(*masks))
-        other = next(others, None)
-        for step in map(_step_of, each_row(rows, Step._fields)):
-            while other is not None and other[0] < step.seq:
-                handlers[other[1]](other[0], other[2])
-                other = next(others, None)
-            examined = self._examined.get(step.operator)
-            if examined is None:
-                self._stray(step)
-            else:
-                examined.step(step)
-        while other is not None:
-            handlers[other[1]](other[0], other[2])
-            other = next(others, None)
+    @on_row("async_elements", columns=Step._fields)
+    def _element(self, *row: int) -> None:
+        step = _step_of(row)
+        examined = self._examined.get(step.operator)
+        if examined is not None:
+            examined.step(step)
+        elif step.action in _OF_ONCE:
+            what, at = "of an operator that is not described as async", (self._task, step.seq)
+            self._found[once.ID].broken(what, at, task=self._task, operator=step.operator, seq=step.seq)
 
-    def _count(self, rows: Rows) -> None:
-        action, found = rows.column("action"), self._found
-        counts = np.bincount(action.astype(np.uint8), minlength=256).tolist()
-        is_record = rows.column("kind") == _RECORD
-        found[order.ID].examined += counts[PUT] + counts[EMIT]
-        found[once.ID].examined += sum(counts[one] for one in _OF_ONCE)
-        found[capacity.ID].examined += len(rows)
-        found[retries.ID].examined += counts[INVOKE] + counts[RETRY] + int((is_record & (action == PUT)).sum())
-        found[payload.ID].examined += counts[INVOKE] + counts[RETRY] + counts[TIMEOUT]
-        found[element_timers.ID].examined += int((is_record & (action == EMIT)).sum())
-
-    def _life(self, seq: int, row: Row) -> None:
-        operator, event = row
+    @on_row("lifecycle")
+    def _life(self, seq: int, operator: int, event: int) -> None:
         if operator in self._examined:
             self._found[capacity.END_ID].examined += event in (LifeEvent.END_INPUT, LifeEvent.CLOSE)
             self._examined[operator].live(seq, event)
 
-    def _arrival(self, seq: int, row: Row) -> None:
-        kind, timestamp, *fingerprint = row
+    @on_row("received", _received_records)
+    def _arrive(self, seq: int, kind: int, timestamp: int, fingerprint: int) -> None:
         for head in self._heads:
-            head.arrive((seq, kind, timestamp, fingerprint[0] if fingerprint else 0))
+            head.arrive((seq, kind, timestamp, fingerprint))
 
-    def _stray(self, step: Step) -> None:
-        if step.action in _OF_ONCE:
-            what, at = "of an operator that is not described as async", (self._task, step.seq)
-            self._found[once.ID].broken(what, at, task=self._task, operator=step.operator, seq=step.seq)
+    @on_row("task_watermark", _watermarks)
+    def _arrive_watermark(self, seq: int, kind: int, timestamp: int) -> None:
+        self._arrive(seq, kind, timestamp, 0)
 
-    def _sent(self, seq: int, row: Row) -> None:
-        channel, fingerprint = row
+    @on_row("sent", _sent_records)
+    def _send(self, seq: int, channel: int, fingerprint: int) -> None:
         if channel in self._by_channel:
             self._by_channel[channel].get(seq, fingerprint)
 
-    def _timer(self, seq: int, row: Row) -> None:
-        operator, *timer = row
+    @on_row("system_timers", law=element_timers.ID)
+    def _timer(self, seq: int, operator: int, time_ns: int, entry: int, action: int, kind: int, timestamp: int) -> None:
+        self._found[element_timers.ID].examined += 1
         examined = self._examined.get(operator)
         if examined is not None and examined.timers is not None:
-            examined.timers.step(seq, *timer)
+            examined.timers.step(seq, time_ns, entry, action, kind, timestamp)
+
+    @reads(async_elements=("action", "kind"))
+    def _count(self, facts: Slice) -> None:
+        rows = facts.of("async_elements")
+        action, found = rows.column("action"), self._found
+        counts = np.bincount(action.astype(np.uint8), minlength=256).tolist()
+        is_record = rows.column("kind") == _RECORD
+        found[order.ID].examined += counts[PUT] + counts[EMIT]
+        found[once.ID].examined += sum(counts[action] for action in _OF_ONCE)
+        found[capacity.ID].examined += len(rows)
+        found[retries.ID].examined += counts[INVOKE] + counts[RETRY] + int((is_record & (action == PUT)).sum())
+        found[payload.ID].examined += counts[INVOKE] + counts[RETRY] + counts[TIMEOUT]
+        found[element_timers.ID].examined += int((is_record & (action == EMIT)).sum())
 
     def end(self, whole: bool) -> None:
         for examined in self._examined.values():
             examined.end()
 
 
-def _received_records(facts: Slice) -> Mask:
-    return np.asarray(facts.of("received").column("kind") == _RECORD)
-
-
-def _watermarks(facts: Slice) -> Mask:
-    return np.asarray(facts.of("task_watermark").column("kind") == _WATERMARK)
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> AsyncWait:
-    of_law = FoundByLaw({law: found[law] for law in _IDS})
-    places = [Place(task, operator) for operator in graph.once(operators_by_vertex).get(task.vertex, ())]
-    examined = {place.number: _Examined(place, of_law) for place in places}
-    by_channel: dict[int, Reader] = {}
-    for one in examined.values():
-        place = one.place
-        for name, channels in graph.once(readers_by_operator).get((place.task, place.number), ()):
-            one.readers.append(Reader(name, place, of_law[once.ID]))
-            by_channel.update(dict.fromkeys(channels, one.readers[-1]))
-        upstream_operator = examined.get(place.upstream_operator)
-        if upstream_operator is not None:
-            one.source = Reader(f"operator {place.number}", upstream_operator.place, of_law[once.ID])
-            upstream_operator.readers.append(one.source)
-    return AsyncWait(task.task, list(examined.values()), by_channel, of_law)
-
-
-_READS: Final = {
-    "async_elements": Step._fields[1:],
-    "lifecycle": ("operator", "event"),
-    "received": _PAYLOAD,
-    "sent": ("channel", "kind", "fingerprint"),
-    "task_watermark": _PAYLOAD[:2],
-}
-
-
 def _law(law: str, counts: str, sentence: str, *rules: str) -> Law:
-    return Law(law, sentence, rules, Level.ELEMENTS, _make, needs_an_async_operator, declared=_READS, counts=counts)
+    return Law(law, sentence, rules, Level.ELEMENTS, AsyncWait, needs_an_async_operator, counts=counts)
 
 
 LAWS: Final = (
@@ -278,10 +235,9 @@ LAWS: Final = (
         "a retry fire on time, or are cancelled before the record is emitted.",
         ("9.10", "11.1", "11.12", "11.24", "11.26"),
         Level.FULL,
-        _make,
+        AsyncWait,
         needs_an_async_operator,
         attempts=Attempts.FRESH,
-        declared={**_READS, "system_timers": _TIMER},
         counts=element_timers.COUNTS,
     ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import AsyncAction, LifeEvent
-from flowsim.laws.findings import Findings
+from flowsim.laws.findings import Findings, named
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 
 KIND: Final = "async_wait"
@@ -21,7 +21,6 @@ FAIL: Final = int(AsyncAction.FAIL)
 TIMEOUT: Final = int(AsyncAction.TIMEOUT)
 EMIT: Final = int(AsyncAction.EMIT)
 OUTCOMES: Final = (COMPLETE, FAIL)
-_NAMES: Final = {int(action): action.name.lower() for action in AsyncAction}
 
 
 class Step(NamedTuple):
@@ -129,8 +128,7 @@ class Check:
 
     def broken(self, what: str, step: Step, **where: object) -> None:
         """A step violates the law."""
-        action = _NAMES.get(step.action, step.action)
-        self.broken_at(what, step.seq, entry=step.entry, action=action, **where)
+        self.broken_at(what, step.seq, entry=step.entry, action=named(AsyncAction, step.action), **where)
 
     def broken_at(self, what: str, seq: int, **where: object) -> None:
         """The fact with this sequence number violates the law."""

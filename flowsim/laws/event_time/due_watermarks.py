@@ -14,6 +14,7 @@ from flowsim.laws.event_time.idle_clock import Event, Moment, TaskActivity, call
 from flowsim.laws.event_time.merged_splits import NEVER, WHOLE, Generated, MergedSplits, Owed
 from flowsim.laws.event_time.paths import WATERMARK, strategy_of
 from flowsim.laws.job_graph import Operator
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Slice
 from flowsim.laws.timers.free_moments import QUIESCED, STOPPED
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
@@ -69,6 +70,7 @@ class DueWatermarks:
         """Whether the interval of the calls is recorded."""
         return self._interval_ms > 0
 
+    @reads(sent_records, lifecycle=("operator", "event", "time_ns"), sent=("channel", "timestamp"))
     def feed(self, facts: Slice, rows: Sequence[Generated], activity: TaskActivity) -> Iterator[Missing]:
         """Examines one epoch, after its rows were added to ``splits``."""
         for seq, operator, event, time_ns in facts.of("lifecycle").tuples(("seq", "operator", "event", "time_ns")):

@@ -17,6 +17,7 @@ from flowsim.laws.event_time.merged_splits import NEVER, RECORD, WHOLE, Generate
 from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths, strategy_of
 from flowsim.laws.findings import Findings, named
 from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
@@ -137,6 +138,10 @@ class Generators:
             -1,
         )
 
+    @reads(
+        TaskActivity.feed, DueWatermarks.feed, SentBefore.before, generated_watermark=("operator", *_COLUMNS),
+        sent=("timestamp",),
+    )  # fmt: skip
     def feed(self, facts: Slice) -> None:
         """Examines one epoch."""
         by_operator: dict[int, list[Generated]] = {operator: [] for operator in self._generators}

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from flowsim.facts.kinds import Level
-from flowsim.laws.event_time.idle_clock import ACTIONS
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.event_time.idle_timeouts import IdleTimeouts
 from flowsim.laws.event_time.marks import Mark, generated_event_time, sent_event_time, statuses
 from flowsim.laws.event_time.origins import Origins
 from flowsim.laws.event_time.paths import ACTIVE, FREE, IDLE, STATUS, WATERMARK, EventTimePaths
 from flowsim.laws.event_time.readers import Reader
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law, needs_channels
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Slice
 
 ID: Final = "idle"
-_GENERATED: Final = ("seq", "operator", "split", "kind", "timestamp")
 
 
 class Channel(NamedTuple):
@@ -30,11 +28,18 @@ class Channel(NamedTuple):
     reader: Reader | None
 
 
+@reads(sent=("kind",), task_watermark=("kind",), generated_watermark=("kind",))
+def _has_statuses(facts: Slice) -> bool:
+    """Whether a status was sent, arrived or was generated."""
+    tables = (facts.of(table) for table in ("sent", "task_watermark", "generated_watermark"))
+    return any(bool((rows.column("kind") == STATUS).any()) for rows in tables if len(rows))
+
+
 class TaskStatuses(Machine):
     """Tracks the statuses of all channels and strategies of one task."""
 
-    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
-        self._found = found
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._found = found[ID]
         self._task = task.task
         self._origins = Origins(task.inputs)
         self._paths = graph.once(EventTimePaths)
@@ -42,15 +47,16 @@ class TaskStatuses(Machine):
         for origin, channels in self._paths.channels_by_origin.get(task.task, {}).items():
             of_statuses = self._paths.origin_of_statuses(task.vertex, origin)
             for channel in channels:
-                reader = None if of_statuses == FREE else Reader(found, {"task": task.task, "channel": channel})
+                reader = None if of_statuses == FREE else Reader(self._found, {"task": task.task, "channel": channel})
                 self._channels.append(Channel(of_statuses, channel, reader))
         self._sent: dict[int, int] = {}
         """The status of each channel."""
         self._generated: dict[int, int] = {}
         """The status of each operator."""
-        self._timeouts = IdleTimeouts(graph, task, found)
+        self._timeouts = IdleTimeouts(graph, task, self._found)
 
-    def feed(self, facts: Slice) -> None:
+    @reads(sent_event_time, generated_event_time, _has_statuses, Origins.causes)
+    def _examine(self, facts: Slice) -> None:
         sent, generated = facts.once(sent_event_time), facts.once(generated_event_time)
         self._found.examined += sum(map(len, sent.values())) + sum(map(len, generated.values()))
         # Watermarks alone have no effect, unless something is idle.
@@ -58,7 +64,9 @@ class TaskStatuses(Machine):
             causes = self._origins.causes(facts)
             for channel in self._channels:
                 self._examine_channel(channel, causes.get(channel.origin, ()), sent.get(channel.number, ()))
-        self._examine_strategies(facts)
+
+    @reads(IdleTimeouts)
+    def _examine_timeouts(self, facts: Slice) -> None:
         self._timeouts.feed(facts)
 
     def _examine_channel(self, channel: Channel, causes: Sequence[Mark], marks: Sequence[Mark]) -> None:
@@ -76,18 +84,17 @@ class TaskStatuses(Machine):
             status = value
         self._sent[channel.number] = status
 
-    def _examine_strategies(self, facts: Slice) -> None:
-        for seq, operator, split, kind, value in facts.of("generated_watermark").tuples(_GENERATED):
-            status = self._generated.get(operator, ACTIVE)
-            if split != -1 or kind not in (WATERMARK, STATUS):
-                continue
-            if kind == WATERMARK:
-                if status == IDLE:
-                    self._broken("a watermark is sent while idle", seq, operator=operator, timestamp=value)
-            else:
-                if value == status:
-                    self._broken("a status equals the previous one", seq, operator=operator, status=value)
-                self._generated[operator] = value
+    @on_row("generated_watermark", kind=ElementKind.WATERMARK)
+    def _generate_watermark(self, seq: int, operator: int, split: int, timestamp: int) -> None:
+        if split == -1 and self._generated.get(operator, ACTIVE) == IDLE:
+            self._broken("a watermark is sent while idle", seq, operator=operator, timestamp=timestamp)
+
+    @on_row("generated_watermark", kind=ElementKind.STATUS)
+    def _generate_status(self, seq: int, operator: int, split: int, timestamp: int) -> None:
+        if split == -1:
+            if timestamp == self._generated.get(operator, ACTIVE):
+                self._broken("a status equals the previous one", seq, operator=operator, status=timestamp)
+            self._generated[operator] = timestamp
 
     def _broken(self, what: str, seq: int, **shown: int) -> None:
         self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
@@ -96,17 +103,7 @@ class TaskStatuses(Machine):
         for channel in self._channels:
             if channel.reader is not None:
                 channel.reader.end(whole)
-        self._timeouts.end()
-
-
-def _has_statuses(facts: Slice) -> bool:
-    """Whether a status was sent, arrived or was generated."""
-    tables = (facts.of(table) for table in ("sent", "task_watermark", "generated_watermark"))
-    return any(bool((rows.column("kind") == STATUS).any()) for rows in tables if len(rows))
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TaskStatuses:
-    return TaskStatuses(graph, task, found[ID])
+        self._timeouts.end(whole)
 
 
 _COUNTS: Final = """\
@@ -165,16 +162,8 @@ LAWS: Final = (
         "alignment pauses the source or the split.",
         ("5.8", "8.2", "8.4", "8.5", "8.16", "8.23", "8.24"),
         Level.ELEMENTS,
-        _make,
+        TaskStatuses,
         needs_channels,
-        declared={
-            "sent": ("channel", "kind", "timestamp", "time_ns"),
-            "task_watermark": ("input", "kind", "timestamp"),
-            "generated_watermark": ("operator", "split", "kind", "timestamp", "time_ns", "records"),
-            "alignment": ("operator", "split", "paused", "time_ns"),
-            "lifecycle": ("operator", "event", "time_ns"),
-            "actions": ACTIONS,
-        },
         counts=_COUNTS,
     ),
 )  # fmt: skip

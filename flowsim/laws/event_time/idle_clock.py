@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Slice
 from flowsim.laws.timers.free_moments import BUSY, REAL_TIME_NS
 from flowsim.units import NS_PER_MS
@@ -56,6 +57,7 @@ class TaskActivity:
         self._begun: deque[int] = deque(maxlen=BUSY)
         """The times at which the last default actions began."""
 
+    @reads(actions=ACTIONS)
     def feed(self, facts: Slice) -> None:
         rows = facts.of("actions")
         if not len(rows) or self._is_locked:

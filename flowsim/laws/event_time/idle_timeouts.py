@@ -16,13 +16,11 @@ from flowsim.laws.event_time.merged_splits import ENDED, RECORD
 from flowsim.laws.event_time.paths import ACTIVE, IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
 from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph, Operator, Task
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Ints, Slice
 from flowsim.laws.timers.free_moments import QUIESCED, STOPPED
 from flowsim.units import NS_PER_MS
 
-_OPEN: Final = int(LifeEvent.OPEN)
-_RUNNING: Final = int(LifeEvent.RUNNING)
-_GENERATED: Final = ("seq", "operator", "split", "kind", "timestamp", "time_ns", "records")
 _STRAIGHT: Final = ("map", "filter", "flat_map")
 """Kinds of operators that emit only while they process a record."""
 _TIMED: Final = ("bounded", "monotonous", "none")
@@ -51,6 +49,7 @@ class _Sent:
         self.seqs: Ints = np.empty(0, dtype=np.int64)
         self.times: Ints = np.empty(0, dtype=np.int64)
 
+    @reads(sent_records, sent=("time_ns", "channel"))
     def feed(self, facts: Slice) -> None:
         rows = facts.of("sent")
         if len(rows):
@@ -130,7 +129,7 @@ class Timeout:
         return min((rows[0].seq for split, rows in self.rows.items() if split != _WHOLE), default=_END)
 
 
-class IdleTimeouts:
+class IdleTimeouts(Machine):
     """Examines the idle timeouts of one task at its end."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
@@ -147,28 +146,47 @@ class IdleTimeouts:
         self._started: list[Event] = []
 
     def feed(self, facts: Slice) -> None:
-        if not self._timeouts:
-            return
-        self._activity.feed(facts)
+        if self._timeouts:
+            super().feed(facts)
+
+    @reads(_Sent.feed)
+    def _add_records(self, facts: Slice) -> None:
         for timeout in self._timeouts.values():
             timeout.feed(facts)
-        for seq, operator, split, *row in facts.of("generated_watermark").tuples(_GENERATED):
-            if operator in self._timeouts:
-                self._timeouts[operator].rows.setdefault(split, []).append(Generated(seq, *row))
-        for operator, *paused in facts.of("alignment").tuples(("operator", "split", "paused", "time_ns")):
-            if operator in self._timeouts:
-                self._timeouts[operator].on_alignment(*paused)
-        for seq, operator, event, time_ns in facts.of("lifecycle").tuples(("seq", "operator", "event", "time_ns")):
-            if event == _RUNNING:
-                self._started.append(Event(seq, time_ns))
-            elif event == _OPEN and operator in self._timeouts:
-                self._timeouts[operator].opened_ns = time_ns
-            elif event in STOPPED or event in QUIESCED:
-                for number, timeout in self._timeouts.items():
-                    if operator in (number, -1):
-                        timeout.stopped = min(timeout.stopped, seq)
 
-    def end(self) -> None:
+    @on_row("generated_watermark")
+    def _generated(
+        self, seq: int, operator: int, split: int, kind: int, timestamp: int, time_ns: int, records: int
+    ) -> None:
+        if operator in self._timeouts:
+            row = Generated(seq, kind, timestamp, time_ns, records)
+            self._timeouts[operator].rows.setdefault(split, []).append(row)
+
+    @on_row("alignment")
+    def _align(self, seq: int, operator: int, split: int, paused: int, time_ns: int) -> None:
+        if operator in self._timeouts:
+            self._timeouts[operator].on_alignment(split, paused, time_ns)
+
+    @on_row("lifecycle", event=LifeEvent.RUNNING)
+    def _run(self, seq: int, time_ns: int) -> None:
+        self._started.append(Event(seq, time_ns))
+
+    @on_row("lifecycle", event=LifeEvent.OPEN)
+    def _open(self, seq: int, operator: int, time_ns: int) -> None:
+        if operator in self._timeouts:
+            self._timeouts[operator].opened_ns = time_ns
+
+    @on_row("lifecycle", event=(*STOPPED, *QUIESCED))
+    def _stop(self, seq: int, operator: int) -> None:
+        for number, timeout in self._timeouts.items():
+            if operator in (number, -1):
+                timeout.stopped = min(timeout.stopped, seq)
+
+    @reads(TaskActivity.feed)
+    def _act(self, facts: Slice) -> None:
+        self._activity.feed(facts)
+
+    def end(self, whole: bool) -> None:
         for operator, timeout in self._timeouts.items():
             timeout.end()
             self._examine(operator, timeout)

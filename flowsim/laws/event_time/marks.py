@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.paths import STATUS, WATERMARK, Emission
 from flowsim.laws.machine import reads
-from flowsim.laws.slices import Slice
+from flowsim.laws.slices import Slice, each_row
 
 Mark = tuple[int, Emission]
 """A sequence number, and the watermark or status that the row is about."""

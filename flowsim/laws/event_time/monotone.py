@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.facts.kinds import Level
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.event_time.marks import sent_event_time
-from flowsim.laws.event_time.paths import IDLE, STATUS, WATERMARK
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.event_time.paths import IDLE, STATUS
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law, needs_channels
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
@@ -23,15 +23,16 @@ _UNKNOWN: Final = (_LEAST, False)
 class Monotone(Machine):
     """Stores the last watermark of every channel and every input of one task."""
 
-    def __init__(self, task: Task, found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
         self._task = task.task
         self._is_source = task.inputs == 0
-        self._found = found
+        self._found = found[ID]
         self._channels: dict[int, tuple[int, bool]] = {}
         """The last watermark since the channel became idle, and whether IDLE was the last mark."""
         self._inputs: dict[int, int] = {}
 
-    def feed(self, facts: Slice) -> None:
+    @reads(sent_event_time)
+    def _sent(self, facts: Slice) -> None:
         for channel, marks in facts.once(sent_event_time).items():
             before, is_idle = self._channels.get(channel, _UNKNOWN)
             for seq, (kind, value) in marks:
@@ -50,24 +51,17 @@ class Monotone(Machine):
                     self._broken("watermark does not grow", seq, channel=channel, timestamp=value, before=before)
                 before, is_idle = value, False
             self._channels[channel] = before, is_idle
-        for seq, index, kind, value in facts.of("task_watermark").tuples(("seq", "input", "kind", "timestamp")):
-            if kind != WATERMARK:
-                continue
-            self._found.examined += 1
-            last = self._inputs.get(index, _LEAST)
-            if value <= last:
-                self._broken("task watermark does not grow", seq, input=index, timestamp=value, before=last)
-            self._inputs[index] = value
+
+    @on_row("task_watermark", kind=ElementKind.WATERMARK)
+    def _arrive(self, seq: int, input: int, timestamp: int) -> None:
+        self._found.examined += 1
+        last = self._inputs.get(input, _LEAST)
+        if timestamp <= last:
+            self._broken("task watermark does not grow", seq, input=input, timestamp=timestamp, before=last)
+        self._inputs[input] = timestamp
 
     def _broken(self, what: str, seq: int, **shown: int) -> None:
         self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
-
-    def end(self, whole: bool) -> None:
-        return None
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Monotone:
-    return Monotone(task, found[ID])
 
 
 _COUNTS: Final = """\
@@ -86,9 +80,8 @@ LAWS: Final = (
         "Watermarks strictly increase in every task, and on every channel while it is active.",
         ("4.10", "5.8", "8.5", "8.9"),
         Level.ELEMENTS,
-        _make,
+        Monotone,
         needs_channels,
-        declared={"sent": ("channel", "kind", "timestamp"), "task_watermark": ("input", "kind", "timestamp")},
         counts=_COUNTS,
     ),
 )  # fmt: skip

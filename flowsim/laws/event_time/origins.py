@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flowsim.laws.event_time.marks import Mark, arrived_event_time, generated_event_time
 from flowsim.laws.event_time.paths import ACTIVE, IDLE, INPUTS, STATUS, WATERMARK, Emission
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Slice
 from flowsim.units import NO_TIMESTAMP
 
@@ -91,6 +92,7 @@ class Origins:
         """Whether the next watermark of an input may change the status of the task."""
         return self._inputs.has_idle
 
+    @reads(generated_event_time, arrived_event_time)
     def causes(self, facts: Slice) -> dict[int, Sequence[Mark]]:
         """The emissions of each origin in an epoch that pass its output."""
         emitted: dict[int, Sequence[Mark]] = dict(facts.once(generated_event_time))

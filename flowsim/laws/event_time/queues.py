@@ -7,13 +7,13 @@ from operator import itemgetter
 from typing import Final
 
 from flowsim.facts.kinds import AsyncAction, LifeEvent
-from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.marks import Mark
 from flowsim.laws.event_time.origins import Output
 from flowsim.laws.event_time.paths import LAST, STATUS, WATERMARK, Emission
 from flowsim.laws.event_time.readers import BEGINNING, NOTHING
 from flowsim.laws.job_graph import Operator
-from flowsim.laws.slices import Slice
+from flowsim.laws.machine import reads
+from flowsim.laws.slices import Slice, each_row
 
 _COLUMNS: Final = ("seq", "entry", "action", "kind", "timestamp")
 _PUT: Final = int(AsyncAction.PUT)
@@ -42,6 +42,7 @@ class Queue:
         """The watermark that leaves next."""
         return self._waiting[min(self._waiting)] if self._waiting else None
 
+    @reads(async_elements=("operator", *_COLUMNS), lifecycle=("operator", "event"))
     def feed(self, facts: Slice) -> None:
         """Reads the steps of one epoch."""
         self.taken, self.left = [], []

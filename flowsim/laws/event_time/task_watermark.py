@@ -10,17 +10,23 @@ import numpy as np
 from flowsim.facts.kinds import AsyncAction, Level, LifeEvent
 from flowsim.laws.async_wait.places import operators_by_vertex
 from flowsim.laws.event_time.generators import Generators
-from flowsim.laws.event_time.idle_clock import ACTIONS
-from flowsim.laws.event_time.marks import Mark, sent_event_time, statuses, watermarks
+from flowsim.laws.event_time.marks import (
+    Mark,
+    arrived_event_time,
+    generated_event_time,
+    sent_event_time,
+    statuses,
+    watermarks,
+)
 from flowsim.laws.event_time.merged_splits import NEVER
 from flowsim.laws.event_time.origins import Origins
 from flowsim.laws.event_time.paths import FREE, INPUTS, LAST, WATERMARK, EventTimePaths
 from flowsim.laws.event_time.queues import Queue, QueueOutput
 from flowsim.laws.event_time.readers import AlikeChannels, HeldBackReader, Reader
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law, needs_channels
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Slice
 
 ID: Final = "task-watermark"
@@ -42,8 +48,8 @@ class Reading(NamedTuple):
 class TaskEventTime(Machine):
     """Tracks every origin of event time in one task to the channels and queues that read it."""
 
-    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
-        self._found = found
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._found = found[ID]
         self._graph = graph
         self._task = task
         self._paths = graph.once(EventTimePaths)
@@ -63,8 +69,8 @@ class TaskEventTime(Machine):
             if origin != FREE:
                 self._readings += [self._reading(origin, channel) for channel in channels]
             elif len(channels) > 1:
-                self._free = AlikeChannels(found, task.task, channels)
-        self._generators = Generators(graph, task, found)
+                self._free = AlikeChannels(self._found, task.task, channels)
+        self._generators = Generators(graph, task, self._found)
         self._end_of_inputs: int | None = None
         """The row with which the inputs reached the end of event time."""
         self._without_operators: dict[int, Reader] | None = None
@@ -92,9 +98,9 @@ class TaskEventTime(Machine):
         may_end = origin not in self._queues and self._paths.makes_the_first(self._task.vertex, origin)
         return Reader(self._found, place, may_end, takes_statuses)
 
-    def feed(self, facts: Slice) -> None:
+    @reads(sent_event_time, Origins.causes, Queue.feed)
+    def _follow(self, facts: Slice) -> None:
         sent = facts.once(sent_event_time)
-        self._count(facts, sent)
         causes = self._origins.causes(facts)
         if self._is_without_operators(facts):
             self._feed_without_operators(causes.get(INPUTS, ()), sent)
@@ -115,7 +121,11 @@ class TaskEventTime(Machine):
             self._free.feed(sent)
         if self._end_of_inputs is None:
             self._end_of_inputs = next((seq for seq, emission in causes.get(INPUTS, ()) if emission == LAST), None)
-        self._generators.feed(facts)
+
+    @reads(Generators.feed)
+    def _generate(self, facts: Slice) -> None:
+        if self._without_operators is None:
+            self._generators.feed(facts)
 
     def _is_without_operators(self, facts: Slice) -> bool:
         """Whether the task was restored as finished (rule 12.100): the first of its rows shows it."""
@@ -135,8 +145,10 @@ class TaskEventTime(Machine):
             reader.feed(causes, sent.get(channel, ()))
             reader.settle()
 
-    def _count(self, facts: Slice, sent: dict[int, list[Mark]]) -> None:
-        count = sum(map(len, sent.values())) + len(facts.of("task_watermark")) + len(facts.of("generated_watermark"))
+    @reads(sent_event_time, arrived_event_time, generated_event_time, async_elements=("action", "kind"))
+    def _count(self, facts: Slice) -> None:
+        count = sum(map(len, facts.once(sent_event_time).values()))
+        count += len(facts.of("task_watermark")) + len(facts.of("generated_watermark"))
         steps = facts.of("async_elements")
         if len(steps):
             count += int(np.count_nonzero((steps.column("action") == _PUT) & (steps.column("kind") == WATERMARK)))
@@ -168,10 +180,6 @@ class TaskEventTime(Machine):
         else:
             return -1
         return NEVER if found is None else found
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TaskEventTime:
-    return TaskEventTime(graph, task, found[ID])
 
 
 _COUNTS: Final = """\
@@ -247,16 +255,8 @@ LAWS: Final = (
         "strategies generate from their records.",
         ("5.8", "8.1", "8.2", "8.5", "8.6", "8.7", "8.15", "8.16", "8.18", "12.100"),
         Level.ELEMENTS,
-        _make,
+        TaskEventTime,
         needs_channels,
-        declared={
-            "sent": ("channel", "kind", "timestamp"),
-            "task_watermark": ("input", "kind", "timestamp"),
-            "generated_watermark": ("operator", "split", "kind", "timestamp", "records", "max_timestamp", "time_ns"),
-            "async_elements": ("operator", "entry", "action", "kind", "timestamp"),
-            "lifecycle": ("operator", "event", "time_ns"),
-            "actions": ACTIONS,
-        },
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -8,14 +8,13 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.paths import STATUS, WATERMARK, name_of
 from flowsim.laws.event_time.valve_model import Emission, ValveModel
-from flowsim.laws.findings import Findings, FoundByLaw, named
+from flowsim.laws.findings import FoundByLaw, named
 from flowsim.laws.job_graph import Channel, JobGraph, Task
 from flowsim.laws.law import Law, needs_channels
-from flowsim.laws.machine import Machine
-from flowsim.laws.slices import Slice
+from flowsim.laws.machine import Machine, reads
+from flowsim.laws.slices import Slice, each_row
 
 ID: Final = "valve"
 _RECEIVED: Final = ("seq", "channel", "kind", "timestamp")
@@ -34,10 +33,10 @@ class Valves(Machine):
     an epoch are complete when the next element is received.
     """
 
-    def __init__(self, graph: JobGraph, task: int, found: Findings) -> None:
-        self._task = task
-        self._found = found
-        self._models = _models(graph, task)
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        self._task = task.task
+        self._found = found[ID]
+        self._models = _models(graph, task.task)
         self._cause = _BEGINNING
         """Sequence number of the last received element."""
         self._received: tuple[int, ...] = ()
@@ -45,7 +44,8 @@ class Valves(Machine):
         self._expected = _NONE
         self._emitted: list[Emission] = []
 
-    def feed(self, facts: Slice) -> None:
+    @reads(received=_RECEIVED, task_watermark=_EMISSION)
+    def _compare(self, facts: Slice) -> None:
         received, owned = facts.of("received"), self._owned(facts)
         if self._cause in owned:
             self._emitted = self._emitted + owned.pop(self._cause)
@@ -126,10 +126,6 @@ def _models(graph: JobGraph, task: int) -> dict[int, Model]:
     return found
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Valves:
-    return Valves(graph, task.task, found[ID])
-
-
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`. Rows examined: WATERMARK and STATUS rows of `received`.
 - A row of `received` *owns* the rows of `task_watermark` between itself and the next row of `received` of its task. A
@@ -146,12 +142,8 @@ LAWS: Final = (
         "A task input emits exactly the watermarks and statuses that its valve computes from the elements on its channels.",
         ("8.9", "8.10", "8.11", "8.12"),
         Level.ELEMENTS,
-        _make,
+        Valves,
         needs_channels,
-        declared={
-            "received": ("channel", "position", "kind", "timestamp"),
-            "task_watermark": ("input", "kind", "timestamp"),
-        },
         counts=_COUNTS,
     ),
 )  # fmt: skip

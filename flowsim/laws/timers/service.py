@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import TimeDomain, TimerAction
-from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.paths import FREE, INPUTS
-from flowsim.laws.findings import Findings
-from flowsim.laws.slices import Mask, Row, Rows
+from flowsim.laws.findings import Findings, named
+from flowsim.laws.slices import Mask, Row, Rows, each_row
 from flowsim.laws.timers.free_moments import FreeMoments
 from flowsim.laws.timers.waiting import Due, Name, Waiting
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
@@ -30,8 +29,6 @@ Step = tuple[int, int, int]
 _EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
 _REGISTER: Final = int(TimerAction.REGISTER)
 _FIRE: Final = int(TimerAction.FIRE)
-_ACTIONS: Final = {int(action): action.name.lower() for action in TimerAction}
-_DOMAINS: Final = {int(domain): domain.name.lower() for domain in TimeDomain}
 NEVER: Final = 2**63
 
 
@@ -159,8 +156,8 @@ class Service:
     def _broken(self, what: str, row: Row) -> None:
         seq, time_ns, action, domain, timestamp, key, start, end, watermark = row
         self._found.broken(
-            what, (self._place["task"], seq), **self._place, seq=seq, action=_ACTIONS.get(action, action),
-            domain=_DOMAINS.get(domain, domain), timestamp=timestamp, key=key, window_start=start, window_end=end,
+            what, (self._place["task"], seq), **self._place, seq=seq, action=named(TimerAction, action),
+            domain=named(TimeDomain, domain), timestamp=timestamp, key=key, window_start=start, window_end=end,
             time_ns=time_ns, watermark=watermark, expected_watermark=None if self._origin == FREE else self._watermark,
         )  # fmt: skip
 

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import Level, TimeDomain, TimerAction
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Attempts, Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Ints, Row, Slice
 from flowsim.laws.windows.joins import Bounds, joins_of
 from flowsim.laws.windows.merging import MergingWindows
@@ -37,10 +37,11 @@ interval join.
 class CleanupMachine(Machine):
     """Examines one operator of one subtask: whether its state and the timers that remove it match."""
 
-    def __init__(self, task: int, operator: int, plan: WindowPlan | Bounds, found: Findings) -> None:
-        self._place = {"task": task, "operator": operator}
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw) -> None:
+        operator, plan = graph.once(_judged)[task.vertex]
+        self._place = {"task": task.task, "operator": operator}
         self._plan = plan
-        self._found = found
+        self._found = found[ID]
         self._merging = isinstance(plan, WindowPlan) and plan.merging
         self._windows = MergingWindows()
         self._kept: set[Piece] = set()
@@ -57,7 +58,12 @@ class CleanupMachine(Machine):
         self._fires = False
         """A timer is being handled, not a record."""
 
-    def feed(self, facts: Slice) -> None:
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> CleanupMachine | None:
+        return cls(graph, task, found) if task.vertex in graph.once(_judged) else None
+
+    @reads(window_intake=("operator", *_TAKEN), timers=("operator", *_TIMERS))
+    def _replay(self, facts: Slice) -> None:
         timers = facts.merged(("timers", _TIMERS, rows_of(facts.of("timers"), self._place["operator"])))
         rows = facts.of("window_intake")
         mask = rows_of(rows, self._place["operator"])
@@ -179,11 +185,6 @@ def _judged(graph: JobGraph) -> Mapping[int, tuple[int, WindowPlan | Bounds]]:
     return found
 
 
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> CleanupMachine | None:
-    judged = graph.once(_judged).get(task.vertex)
-    return None if judged is None else CleanupMachine(task.task, *judged, found[ID])
-
-
 def _needs_judged(graph: JobGraph) -> str:
     return "" if graph.once(_judged) else "the job has no window or interval join that this law checks"
 
@@ -219,13 +220,9 @@ LAWS: Final = (
         "for a window that was merged into another window.",
         ("10.8", "10.15", "10.23", "10.26", "10.36"),
         Level.FULL,
-        _make,
+        CleanupMachine,
         _needs_judged,
         attempts=Attempts.FRESH,
-        declared={
-            "window_intake": ("operator", *_TAKEN[1:]),
-            "timers": ("operator", *_TIMERS),
-        },
         counts=_COUNTS,
     ),
 )

@@ -12,24 +12,15 @@ from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths
 from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Attempts, Law
-from flowsim.laws.machine import Machine
-from flowsim.laws.slices import Part, Slice
-from flowsim.laws.windows.plan import JOINS, late_operators, rows_of
-from flowsim.laws.windows.timeline import READS
+from flowsim.laws.machine import Machine, on_row
+from flowsim.laws.windows.plan import JOINS, late_operators
 from flowsim.laws.windows.unmatched import Unmatched
-from flowsim.laws.windows.window_laws import WINDOW_JOINS, make
+from flowsim.laws.windows.window_laws import WINDOW_JOINS, WindowMachine
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.java_long import wrapped
 
 ID: Final = "joins"
 KIND: Final = "interval_join"
-_MARK, _INTAKE, _PAIR = range(3)
-_MARKS: Final = ("input", "kind", "timestamp")
-_COLUMNS: Final = {
-    "window_intake": ("key", "timestamp", "fingerprint", "watermark", "side"),
-    "join_pairs": ("key", "left_fingerprint", "right_fingerprint", "timestamp"),
-}
-
 Bounds = tuple[int, int]
 """A left record at t joins right records from t plus the first to t plus the second, in ms."""
 Buffer = dict[int, dict[int, list[int]]]
@@ -85,8 +76,6 @@ class JoinModel:
 class JoinMachine(Machine):
     """Examines one interval join of one subtask."""
 
-    __slots__ = ("_found", "_inputs", "_last_cause", "_model", "_operator", "_task")
-
     def __init__(self, task: Task, operator: int, bounds: Bounds, found: Findings) -> None:
         self._task = task.task
         self._operator = operator
@@ -96,38 +85,46 @@ class JoinMachine(Machine):
         self._last_cause = -1
         """Sequence number of the last intake or watermark."""
 
-    def feed(self, facts: Slice) -> None:
-        model = self._model
-        parts: list[Part] = [("task_watermark", _MARKS)]
-        parts += ((table, names, rows_of(facts.of(table), self._operator)) for table, names in _COLUMNS.items())
-        for seq, what, row in facts.merged(*parts):
-            if what == _MARK:
-                self._last_cause = seq
-                for kind, value in self._inputs.take(*row):
-                    if kind == WATERMARK:
-                        model.advance(value)
-                continue
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw) -> JoinMachine | None:
+        operator, bounds = graph.once(joins_of).get(task.vertex, (None, None))
+        return None if operator is None or bounds is None else cls(task, operator.operator, bounds, found[ID])
+
+    @on_row("task_watermark")
+    def _mark(self, seq: int, input: int, kind: int, timestamp: int) -> None:
+        self._last_cause = seq
+        for combined, value in self._inputs.take(input, kind, timestamp):
+            if combined == WATERMARK:
+                self._model.advance(value)
+
+    @on_row("window_intake")
+    def _take_in(
+        self, seq: int, operator: int, key: int, timestamp: int, fingerprint: int, watermark: int, side: int
+    ) -> None:
+        if operator != self._operator:
+            return
+        self._found.examined += 1
+        self._last_cause = seq
+        self._model.take_in(seq, key, timestamp, fingerprint, 1 if side else 0)
+        if watermark != self._model.watermark:
+            self._broken("the recorded watermark is not the watermark of the task", seq,
+                         expected=self._model.watermark, found=watermark)  # fmt: skip
+
+    @on_row("join_pairs")
+    def _pair(
+        self, seq: int, operator: int, key: int, left_fingerprint: int, right_fingerprint: int, timestamp: int
+    ) -> None:
+        if operator == self._operator:
             self._found.examined += 1
-            if what == _PAIR:
-                model.pairs.record((model.intakes, *row), seq)
-                continue
-            self._last_cause = seq
-            key, timestamp, fingerprint, watermark, side = row
-            model.take_in(seq, key, timestamp, fingerprint, 1 if side else 0)
-            if watermark != model.watermark:
-                self._broken(
-                    "the recorded watermark is not the watermark of the task",
-                    seq,
-                    expected=model.watermark,
-                    found=watermark,
-                )
+            pair = (self._model.intakes, key, left_fingerprint, right_fingerprint, timestamp)
+            self._model.pairs.record(pair, seq)
 
     def _broken(self, what: str, seq: int, **where: object) -> None:
         place = {"task": self._task, "operator": self._operator, "seq": seq}
         self._found.broken(what, (self._task, seq), **place, **where)
 
     def end(self, whole: bool) -> None:
-        columns = ("intakes_before", *_COLUMNS["join_pairs"])
+        columns = ("intakes_before", "key", "left_fingerprint", "right_fingerprint", "timestamp")
         for what, row, seq in self._model.pairs.settle(None if whole else self._last_cause):
             self._broken(what, seq, **dict(zip(columns, row, strict=True)))
 
@@ -142,11 +139,6 @@ def joins_of(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
             bounds = (lower, upper) if isinstance(lower, int) and isinstance(upper, int) else None
             found[operator.vertex] = operator, bounds if judged else None
     return found
-
-
-def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> JoinMachine | None:
-    operator, bounds = graph.once(joins_of).get(task.vertex, (None, None))
-    return None if operator is None or bounds is None else JoinMachine(task, operator.operator, bounds, found[ID])
 
 
 def _needs_joins(graph: JobGraph) -> str:
@@ -225,11 +217,10 @@ LAWS: Final = (
         "unless one of them is late or already removed, and for no other pair.",
         ("10.33", "10.34", "10.35", "10.36"),
         Level.ELEMENTS,
-        _make,
+        JoinMachine,
         _needs_joins,
         _unjudged,
         attempts=Attempts.FRESH,
-        declared={"task_watermark": _MARKS, **{table: ("operator", *columns) for table, columns in _COLUMNS.items()}},
         counts=_COUNTS,
     ),
     Law(
@@ -238,12 +229,11 @@ LAWS: Final = (
         "and a coGroup calls its function once with the records of both sides.",
         ("10.37",),
         Level.ELEMENTS,
-        make,
+        WindowMachine,
         _needs_window_joins,
         _unjudged_windows,
         attempts=Attempts.FRESH,
-        declared=READS,
         counts=_COUNTS_OF_WINDOWS,
-        of_keys=make,
+        of_keys=WindowMachine.make,
     ),
 )

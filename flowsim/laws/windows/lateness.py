@@ -12,6 +12,7 @@ from flowsim.laws.elements import sent_by_channel
 from flowsim.laws.findings import Findings
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import KeyPart
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Slice
 from flowsim.laws.windows.plan import LATE_KINDS, rows_of
 
@@ -42,6 +43,7 @@ class LateCounts:
         self.counters |= other.counters
         self.sent += other.sent
 
+    @reads(operator_counts=("operator", "records_in", "records_dropped"))
     def add_counters(self, facts: Slice) -> None:
         """Stores the first counters of each operator, of any kind."""
         for operator, records_in, dropped in facts.of("operator_counts").tuples(
@@ -49,6 +51,7 @@ class LateCounts:
         ):
             self.counters.setdefault(operator, (records_in, dropped))
 
+    @reads(sent_by_channel)
     def add_sent(self, facts: Slice) -> None:
         """The records on the channels of the task."""
         for channel, records in facts.once(sent_by_channel):
@@ -68,6 +71,7 @@ class LateOperator:
         """Late records that were only counted, and those for the side output."""
         self._part = part
 
+    @reads(window_intake=("operator", "key", "timestamp", "watermark"), late_drop=("operator", "key", "side_output"))
     def feed(self, facts: Slice) -> None:
         rows = facts.of("window_intake")
         if len(rows):

@@ -6,15 +6,16 @@ operator recorded are only compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, FireCause, WindowResult
-from flowsim.laws.findings import Findings
+from flowsim.laws.findings import Findings, named
 from flowsim.laws.law import KeyPart
+from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Mask, Part, Row, Slice
 from flowsim.laws.windows.model import Intake, WindowModel
 from flowsim.laws.windows.plan import WindowPlan, is_in, rows_of
@@ -35,13 +36,6 @@ _COLUMNS: Final = {
         "key", "window_start", "window_end", "left_rows", "right_rows", "left_sum", "right_sum", "calls", "product_sum",
     ),
 }  # fmt: skip
-READS: Final[Mapping[str, tuple[str, ...]]] = {
-    "task_watermark": ("input", "kind", "timestamp"),
-    "window_intake": ("operator", *_INTAKE),
-    **{table: ("operator", *columns) for table, columns in _COLUMNS.items()},
-}
-_CAUSES: Final = {int(cause): cause.name.lower() for cause in FireCause}
-_RESULTS: Final = {int(result): result.name.lower() for result in WindowResult}
 _BY_CLOCK: Final = int(FireCause.PROCESSING_TIME_TIMER)
 
 
@@ -80,6 +74,11 @@ class WindowTimeline:
         self._waiting: Intake | None = None
         self._merges: list[tuple[int, Row]] = []
 
+    @reads(
+        {table: ("operator", *columns) for table, columns in _COLUMNS.items()},
+        task_watermark=("input", "kind", "timestamp"),
+        window_intake=("operator", *_INTAKE),
+    )
     def feed(self, facts: Slice) -> None:
         """Processes all rows in order: the records between two other rows at once."""
         events = facts.merged(*self._parts(facts))
@@ -268,6 +267,6 @@ def _shown(columns: Sequence[str], row: Row) -> dict[str, object]:
     shown: dict[str, object] = dict(zip(columns, row, strict=True))
     if "cause" in shown:
         shown["cause_at"] = shown.pop("at")
-        shown["cause"] = _CAUSES.get(row[columns.index("cause")], shown["cause"])
-        shown["result"] = _RESULTS.get(row[columns.index("result")], shown["result"])
+        shown["cause"] = named(FireCause, row[columns.index("cause")])
+        shown["result"] = named(WindowResult, row[columns.index("result")])
     return shown

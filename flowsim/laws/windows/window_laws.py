@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Attempts, KeyPart, Law
-from flowsim.laws.machine import Machine
+from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Slice
 from flowsim.laws.windows.lateness import LateCounts, LateOperator, compare_late_counts
 from flowsim.laws.windows.plan import LATE_KINDS, late_operators
-from flowsim.laws.windows.timeline import READS, WindowTimeline
+from flowsim.laws.windows.timeline import WindowTimeline
 
 WINDOW_FIRE: Final = "window-fire"
 LATE_ROWS: Final = "late-rows"
@@ -27,8 +27,8 @@ class WindowMachine(Machine):
     operators and channels; results of parts are added (``LateCounts.add``) before the join compares them.
     """
 
-    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None) -> None:
-        findings = [found.get(law, Findings()) for law in (WINDOW_FIRE, LATE_ROWS, WINDOW_JOINS)]
+    def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None = None) -> None:
+        findings = [found[law] for law in (WINDOW_FIRE, LATE_ROWS, WINDOW_JOINS)]
         self._lateness = found.get(LATENESS)
         self._counts = LateCounts()
         self._first = part is None or part[0] == 0
@@ -41,11 +41,22 @@ class WindowMachine(Machine):
             else:
                 self._others.append(LateOperator(operator, part))
 
-    def feed(self, facts: Slice) -> None:
+    @classmethod
+    def make(cls, graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None = None) -> WindowMachine | None:
+        return cls(graph, task, found, part) if task.vertex in graph.once(late_operators) else None
+
+    @reads(WindowTimeline.feed)
+    def _feed_windows(self, facts: Slice) -> None:
         for window in self._windows:
             window.feed(facts)
+
+    @reads(LateOperator.feed)
+    def _feed_others(self, facts: Slice) -> None:
         for other in self._others:
             other.feed(facts)
+
+    @reads(LateCounts.add_counters, LateCounts.add_sent, law=LATENESS)
+    def _count(self, facts: Slice) -> None:
         if self._lateness is not None and self._first:
             self._counts.add_counters(facts)
             if self._sends:
@@ -70,11 +81,6 @@ class WindowMachine(Machine):
             counts.aside[each.operator] += each.dropped[1]
             self._lateness.examined += each.intakes + sum(each.dropped)
         return counts
-
-
-def make(graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None = None) -> WindowMachine | None:
-    """The machine for a task, or for some of its keys."""
-    return WindowMachine(graph, task, found, part) if task.vertex in graph.once(late_operators) else None
 
 
 def _senders_to_the_side(graph: JobGraph) -> set[int]:
@@ -205,41 +211,34 @@ LAWS: Final = (
         "with exactly the records that belong to it.",
         ("10.1", "10.7", "10.12", "10.13", "10.17"),
         Level.ELEMENTS,
-        make,
+        WindowMachine,
         _needs_windows,
         _unjudged,
         attempts=Attempts.FRESH,
-        declared=READS,
         counts=_COUNTS_WINDOW_FIRE,
-        of_keys=make,
+        of_keys=WindowMachine.make,
     ),
     Law(
         LATE_ROWS,
         "A record is dropped as late exactly if all its windows have been cleaned up before it arrives.",
         ("10.8", "10.9", "10.10"),
         Level.ELEMENTS,
-        make,
+        WindowMachine,
         _needs_windows,
         attempts=Attempts.FRESH,
-        declared=READS,
         counts=_COUNTS_LATE_ROWS,
-        of_keys=make,
+        of_keys=WindowMachine.make,
     ),
     Law(
         LATENESS,
         "Every late record is either dropped and counted, or emitted to the late side output. This happens to no other record.",
         ("10.9", "10.10", "10.35"),
         Level.ELEMENTS,
-        make,
+        WindowMachine,
         _needs_late_operators,
         join=compare_late_counts,
         attempts=Attempts.FRESH,
-        declared={
-            **READS,
-            "operator_counts": ("operator", "records_in", "records_dropped"),
-            "sent": ("channel", "kind"),
-        },
         counts=_COUNTS_LATENESS,
-        of_keys=make,
+        of_keys=WindowMachine.make,
     ),
 )  # fmt: skip

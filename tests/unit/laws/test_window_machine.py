@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
-from flowsim.laws.findings import Findings
+from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import job_graph
 from flowsim.laws.law import reads_of
 from flowsim.laws.windows.lateness import LateCounts, compare_late_counts
-from flowsim.laws.windows.window_laws import LATENESS, LAWS, make
+from flowsim.laws.windows.window_laws import LATENESS, LAWS, WindowMachine
 from tests.support.facts.cases import Case, small, with_windows
 from tests.support.facts.slicing import BuiltFacts, cut_slices, judged_in_slices
 
@@ -34,9 +34,9 @@ def judged(case: Case) -> Counts:
 def judged_in_parts(case: Case, parts: int) -> Counts:
     """Each task examined by one machine for each part of its keys."""
     facts, whole = BuiltFacts(case.facts), case.status == "complete"
-    graph, found = job_graph(facts), {law.id: Findings() for law in LAWS}
+    graph, found = job_graph(facts), FoundByLaw({law.id: Findings() for law in LAWS})
     machines = {
-        number: [make(graph, task, found, (index, parts)) for index in range(parts)]
+        number: [WindowMachine.make(graph, task, found, (index, parts)) for index in range(parts)]
         for number, task in graph.tasks.items()
     }
     for piece in cut_slices(facts, reads_of(LAWS, graph), 3, Random(parts)):

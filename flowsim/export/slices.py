@@ -23,6 +23,7 @@ WAIT_NAMES: Final = {
     Wait.LOCK: "without lock",
     Wait.OUTPUT: "soft back pressure",
     Wait.MAIL_IN_YIELD: "wait for a mail",
+    Wait.SNAPSHOTS: "wait for snapshots",
 }
 SLICE_NAMES: Final = (*ACTION_NAMES.values(), *WAIT_NAMES.values())
 

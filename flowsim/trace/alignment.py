@@ -25,20 +25,20 @@ class Barriers(Enum):
     """Requested unaligned, but aligned by force on every exchange."""
 
 
-def barriers_of(one: RecordedCheckpoint, names: Names) -> Barriers:
-    """Returns the barriers that a checkpoint had, after its timeout if it has one."""
-    if one.alignment is AlignmentType.AT_LEAST_ONCE:
+def barriers_of(checkpoint: RecordedCheckpoint, names: Names) -> Barriers:
+    """Returns the barriers that a checkpoint had, after its timeout if it has checkpoint."""
+    if checkpoint.alignment is AlignmentType.AT_LEAST_ONCE:
         return Barriers.AT_LEAST_ONCE
-    if not one.is_unaligned:
+    if not checkpoint.is_unaligned:
         return Barriers.ALIGNED
     if not names.forced:
         return Barriers.UNALIGNED
     return Barriers.FORCED_ALIGNED if len(names.forced) == names.exchanges else Barriers.PARTLY_ALIGNED
 
 
-def reason_of(one: RecordedCheckpoint, names: Names) -> CheckpointAlignment | None:
+def reason_of(checkpoint: RecordedCheckpoint, names: Names) -> CheckpointAlignment | None:
     """Returns why the barriers of a checkpoint were not unaligned from its trigger on; None if they were."""
-    return checkpoint_alignment(one.alignment, one.kind, names.alignment_settings)
+    return checkpoint_alignment(checkpoint.alignment, checkpoint.kind, names.alignment_settings)
 
 
 def forced_exchanges(names: Names) -> list[ForcedAlignment]:
@@ -53,10 +53,10 @@ def alignment_data(names: Names) -> dict[str, object]:
     ``reasons``: by the numbers of alignment and type of a checkpoint.
     """
     reasons = {
-        f"{int(alignment)},{int(kind)}": found.data()
+        f"{int(alignment)},{int(kind)}": reason.data()
         for alignment in AlignmentType
         for kind in SnapshotKind
-        if (found := checkpoint_alignment(alignment, kind, names.alignment_settings)) is not None
+        if (reason := checkpoint_alignment(alignment, kind, names.alignment_settings)) is not None
     }
     exchanges = {
         str(forced.exchange.edge): {"short": forced.short, "label": forced.label, "text": forced.sentence}
@@ -75,10 +75,10 @@ def alignment_lines(checkpoints: Iterable[RecordedCheckpoint], names: Names) -> 
     if not names.exchanges:
         return []
     by_reason: dict[CheckpointAlignment, list[int]] = {}
-    for one in checkpoints:
-        reason = reason_of(one, names)
+    for checkpoint in checkpoints:
+        reason = reason_of(checkpoint, names)
         if reason is not None:
-            by_reason.setdefault(reason, []).append(one.checkpoint)
+            by_reason.setdefault(reason, []).append(checkpoint.checkpoint)
     lines = [
         f"{_listed(numbers)}: {reason.sentence} [{', '.join(reason.rules)}]" for reason, numbers in by_reason.items()
     ]
@@ -89,6 +89,6 @@ def _listed(numbers: list[int]) -> str:
     """Writes 1, 2, 3, 5 and 6 as ``checkpoints 1 to 3, 5, 6``."""
     texts: list[str] = []
     for _, run in groupby(enumerate(numbers), key=lambda each: each[1] - each[0]):
-        found = [number for _, number in run]
-        texts += [f"{found[0]} to {found[-1]}"] if len(found) > 2 else map(str, found)
+        following = [number for _, number in run]
+        texts += [f"{following[0]} to {following[-1]}"] if len(following) > 2 else map(str, following)
     return ("checkpoint " if len(numbers) == 1 else "checkpoints ") + ", ".join(texts)

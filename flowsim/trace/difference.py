@@ -56,7 +56,9 @@ def differences(recorded: Recording, replayed: Recording, tables: Sequence[str])
     Raises BadInput for a damaged recording.
     """
     pair = _Pair(recorded, replayed)
-    return sorted(filter(None, map(pair.difference, tables)), key=lambda one: (one.place, one.table))
+    return sorted(
+        filter(None, map(pair.difference, tables)), key=lambda difference: (difference.place, difference.table)
+    )
 
 
 class _Pair:
@@ -68,10 +70,10 @@ class _Pair:
     def difference(self, name: str) -> Difference | None:
         table = TABLES[name]
         if table in FACT_TABLES:
-            found = _first_of_facts(table, *self._both)
+            rows = _first_of_facts(table, *self._both)
         else:
-            found = _first_of_texts(*(_in_order(table, one.static_rows(name)) for one in self._both))
-        return None if found is None else self._described(table, *found)
+            rows = _first_of_texts(*(_in_order(table, recording.static_rows(name)) for recording in self._both))
+        return None if rows is None else self._described(table, *rows)
 
     def _described(self, table: Table, recorded: Row | None, replayed: Row | None) -> Difference:
         names = [column.name for column in table.stored_columns]
@@ -80,9 +82,11 @@ class _Pair:
         columns: list[tuple[str, str]] = []
         if recorded is not None and replayed is not None:
             both = zip(names, recorded, replayed, strict=True)
-            columns = [(name, f"recorded {one}, replayed {other}") for name, one, other in both if one != other]
-        one, other = (self._text(table, *pair) for pair in zip(self._names, (recorded, replayed), strict=True))
-        return Difference(table.name, self._where(row), one, other, tuple(columns), _place(row))
+            columns = [
+                (name, f"recorded {before}, replayed {after}") for name, before, after in both if before != after
+            ]
+        before, after = (self._text(table, *pair) for pair in zip(self._names, (recorded, replayed), strict=True))
+        return Difference(table.name, self._where(row), before, after, tuple(columns), _place(row))
 
     def _text(self, table: Table, names: Names, row: Row | None) -> str:
         if row is None:
@@ -122,10 +126,10 @@ def _first_of_facts(table: Table, *both: Recording) -> Pair | None:
     Memory holds an epoch of each recording, and the rows of one recording that the other does not have yet.
     """
     waiting: dict[int, list[Packed]] = {}
-    found: dict[int, Pair] = {}
+    first_of_task: dict[int, Pair] = {}
     empty: Packed = np.empty(0, dtype=row_dtype(table))
-    for epochs in zip_longest(*(_epochs(table, one) for one in both), fillvalue={}):
-        for task in sorted({*epochs[0], *epochs[1]} - set(found)):
+    for epochs in zip_longest(*(_epochs(table, recording) for recording in both), fillvalue={}):
+        for task in sorted({*epochs[0], *epochs[1]} - set(first_of_task)):
             rows = [
                 np.concatenate((kept, more.get(task, empty)))
                 for kept, more in zip(waiting.get(task, [empty, empty]), epochs, strict=True)
@@ -133,14 +137,14 @@ def _first_of_facts(table: Table, *both: Recording) -> Pair | None:
             count = min(map(len, rows))
             differs = np.flatnonzero(rows[0][:count] != rows[1][:count])
             if len(differs):
-                found[task] = tuple(_row(one[differs[0]]) for one in rows)  # type: ignore[assignment]
+                first_of_task[task] = tuple(_row(packed[differs[0]]) for packed in rows)  # type: ignore[assignment]
             waiting[task] = [one[count:] for one in rows]
     for task, kept in waiting.items():
-        if task not in found and any(map(len, kept)):
-            found[task] = tuple(_row(one[0]) if len(one) else None for one in kept)  # type: ignore[assignment]
+        if task not in first_of_task and any(map(len, kept)):
+            first_of_task[task] = tuple(_row(packed[0]) if len(packed) else None for packed in kept)  # type: ignore[assignment]
     names = [column.name for column in table.stored_columns]
     return min(
-        found.values(),
+        first_of_task.values(),
         key=lambda pair: _place(dict(zip(names, pair[0] or pair[1] or (), strict=True))),
         default=None,
     )

@@ -116,10 +116,10 @@ class EvidenceReader:
 
     def _expected(self, left: dict[str, object], task: int | None) -> str:
         """Removes the expected and found values from ``left`` and returns them as text."""
-        for one, other in (("expected", name) for name in _FOUND):
-            if one in left and other in left:
-                values = (self._value(one, left.pop(one), task), self._value(other, left.pop(other), task))
-                return f"expected {values[0]}, {other} {values[1]}"
+        for name in _FOUND:
+            if "expected" in left and name in left:
+                values = (self._value("expected", left.pop("expected"), task), self._value(name, left.pop(name), task))
+                return f"expected {values[0]}, {name} {values[1]}"
         if "sent" in left and "received" in left:
             sent, received = (self._value(name, left.pop(name), task) for name in ("sent", "received"))
             return f"sent {sent}, received {received}"

@@ -79,24 +79,24 @@ def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Valu
 def tables_of_checkpoint(checkpoint: int) -> tuple[tuple[str, ...], Values]:
     """Returns the tables with facts of one checkpoint, and which of their rows: its steps, and its barriers."""
     tables = KINDS["checkpoints"]
-    one = frozenset({checkpoint})
+    only = frozenset({checkpoint})
     kinds = ElementKind.CHECKPOINT_BARRIER, ElementKind.UNALIGNED_BARRIER, ElementKind.CANCEL_CHECKPOINT_MARKER
     barriers = frozenset(map(int, kinds))
-    values: Values = {table: {"checkpoint": one} for table in tables}
-    values |= {table: {"kind": barriers, "timestamp": one} for table in KINDS["elements"]}
+    values: Values = {table: {"checkpoint": only} for table in tables}
+    values |= {table: {"kind": barriers, "timestamp": only} for table in KINDS["elements"]}
     return (*KINDS["elements"], *tables), values
 
 
 def _named(kinds: str, everything: tuple[str, ...]) -> tuple[str, ...]:
     tables: dict[str, None] = {}
     for kind in filter(None, (part.strip() for part in kinds.split(","))):
-        found = KINDS.get(kind) or ((kind,) if kind in everything else None)
-        if found is None:
+        of_kind = KINDS.get(kind) or ((kind,) if kind in everything else None)
+        if of_kind is None:
             hint = did_you_mean(kind, [*KINDS, *everything], is_listed=True)
             raise BadInput(
                 f"--kinds: there is no kind {kind!r}{hint}; choose from: {', '.join(KINDS)}, or a table's name"
             )
-        tables.update(dict.fromkeys(found))
+        tables.update(dict.fromkeys(of_kind))
     if not tables:
         raise BadInput(f"--kinds: expected names with commas between them; choose from: {', '.join(KINDS)}")
     return tuple(tables)

@@ -67,10 +67,10 @@ class Names:
 
     def reason(self, failure: int) -> str:
         """Describes the cause of a failure: operator, record and error; '' if it is not recorded."""
-        found = self.reasons.get(failure)
-        if found is None:
+        reason = self.reasons.get(failure)
+        if reason is None:
             return ""
-        return printable_line(reason_text(found.operator, found.record, found.cause))
+        return printable_line(reason_text(reason.operator, reason.record, reason.cause))
 
     def task(self, task: int) -> str:
         row = self._tasks.get(task)
@@ -160,18 +160,18 @@ class Names:
         by_target: dict[int, list[Exchange]] = {}
         for row in self._edges.values():
             by_target.setdefault(int(row[3]), []).append(self._exchange(row))
-        found = [forced_alignment(each, inputs) for inputs in by_target.values() for each in inputs]
-        return {each.exchange.edge: each for each in found if each is not None}
+        forced = [forced_alignment(each, inputs) for inputs in by_target.values() for each in inputs]
+        return {each.exchange.edge: each for each in forced if each is not None}
 
     @cached_property
     def unaligned_checkpoints(self) -> frozenset[int]:
         """The checkpoints whose barriers overtake data from their trigger on, or after their timeout (rule 12.47)."""
-        found = set()
+        checkpoints = set()
         for epoch in range(len(self.recording.epochs)):
             for event in checkpoint_events(self.recording, epoch):
                 if event.action == CheckpointAction.TRIGGERED and self._is_unaligned(event):
-                    found.add(event.checkpoint)
-        return frozenset(found)
+                    checkpoints.add(event.checkpoint)
+        return frozenset(checkpoints)
 
     def _is_unaligned(self, event: CheckpointEvent) -> bool:
         try:
@@ -243,15 +243,15 @@ class Names:
         subtasks = [task for task, name in tasks.items() if text in _operators(name)]
         if subtasks:
             return subtasks
-        found = [task for task, name in tasks.items() if text in (name, self.short_task(task))] or [
+        matches = [task for task, name in tasks.items() if text in (name, self.short_task(task))] or [
             task for task, name in tasks.items() if text.lower() in name.lower()
         ]
-        if len(found) == 1:
-            return found
-        listed = "\n".join(f"  {task}  {tasks[task]}" for task in found or tasks)
-        if found:
+        if len(matches) == 1:
+            return matches
+        listed = "\n".join(f"  {task}  {tasks[task]}" for task in matches or tasks)
+        if matches:
             raise BadInput(
-                f"--task {text!r} matches {len(found)} tasks; give the number or name of a task, or the whole name of an "
+                f"--task {text!r} matches {len(matches)} tasks; give the number or name of a task, or the whole name of an "
                 f"operator:\n{listed}"
             )
         raise BadInput(f"--task {text!r}: no task has that number or name; there are:\n{listed}")

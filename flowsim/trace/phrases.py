@@ -104,6 +104,8 @@ STATE_CHANGES: Final[Phrases] = {
     StateAction.WRONG_CONTENT: ("finds wrong contents in", ""),
     StateAction.WRONG_READ: ("reads a wrong result from", ""),
 }
+ENTRY_NOUNS: Final = {"list": "element", "map": "entry/entries", "window_records": "record"}
+"""What the entries of a state are, by its kind, with the plural; other kinds have one value."""
 # Rule 3.28: a task is idle only between actions; in a yield, the wait for a mail counts as busy time. ``depth`` is the
 # number of actions and waits around the wait, -1 if it is not known.
 WAITS: Final[Phrases] = {

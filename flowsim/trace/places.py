@@ -36,12 +36,12 @@ def find_places(recording: Recording, rows: Sequence[Mapping[str, object]]) -> l
     for number, (row, place) in enumerate(zip(rows, places, strict=True)):
         if place.seq is None:
             places[number] = _by_position(recording, row, place)
-    wanted = {(one.task, one.seq) for one in places if one.seq is not None and one.time_ns is None}
-    times = _times(recording, {(task, seq) for task, seq in wanted if task is not None and seq is not None})
+    without_time = [place for place in places if place.time_ns is None]
+    times = _times(recording, {(at.task, at.seq) for at in without_time if at.task is not None and at.seq is not None})
     return [
-        one if one.time_ns is not None or one.task is None or one.seq is None
-        else replace(one, time_ns=times.get((one.task, one.seq)))
-        for one in places
+        place if place.time_ns is not None or place.task is None or place.seq is None
+        else replace(place, time_ns=times.get((place.task, place.seq)))
+        for place in places
     ]  # fmt: skip
 
 
@@ -59,9 +59,9 @@ def _by_position(recording: Recording, row: Mapping[str, object], place: Place) 
     channel, position = _integer(row, "channel"), _integer(row, "position")
     if channel is not None and position is not None:
         for side in [row["side"]] if row.get("side") in _SIDES else _SIDES:
-            found = _first(recording, str(side), {"channel": channel, "position": position})
-            if found is not None:
-                return found
+            fact = _first(recording, str(side), {"channel": channel, "position": position})
+            if fact is not None:
+                return fact
     intakes, operator = _integer(row, "intakes_before"), _integer(row, "operator")
     if intakes and operator is not None and place.task is not None:
         return _first(recording, WINDOW_INTAKE.name, {"task": place.task, "operator": operator}, intakes) or place
@@ -75,33 +75,33 @@ def _first(recording: Recording, table: str, where: Mapping[str, int], count: in
         return None
     for epoch in range(len(recording.epochs)):
         part = recording.part(table, epoch, columns)
-        wanted: npt.NDArray[np.bool_] = np.ones(part.num_rows, dtype=np.bool_)
+        matches: npt.NDArray[np.bool_] = np.ones(part.num_rows, dtype=np.bool_)
         for name, value in where.items():
-            wanted &= as_numpy(part[name]) == value
-        found = np.flatnonzero(wanted)
-        if len(found) >= count:
-            place = int(found[count - 1])
+            matches &= as_numpy(part[name]) == value
+        rows = np.flatnonzero(matches)
+        if len(rows) >= count:
+            place = int(rows[count - 1])
             return Place(*(int(as_numpy(part[name])[place]) for name in ("task", "seq", "time_ns")))
-        count -= len(found)
+        count -= len(rows)
     return None
 
 
-def _times(recording: Recording, wanted: set[tuple[int, int]]) -> dict[tuple[int, int], int]:
+def _times(recording: Recording, facts: set[tuple[int, int]]) -> dict[tuple[int, int], int]:
     times: dict[tuple[int, int], int] = {}
     for epoch, marker in enumerate(recording.markers):
         for table in TASK_TABLES:
-            tasks = {task for task, _ in wanted}
+            tasks = {task for task, _ in facts}
             about = marker.parts.get(table.name)
             if about is None or not any(task in tasks for task, _ in about.tasks):
                 continue
             part = recording.part(table.name, epoch, ("task", "seq", "time_ns"))
             task_of, seqs, at = (as_numpy(part[name]) for name in ("task", "seq", "time_ns"))
-            mask = np.isin(seqs, [seq for _, seq in wanted]) & np.isin(task_of, sorted(tasks))
+            mask = np.isin(seqs, [seq for _, seq in facts]) & np.isin(task_of, sorted(tasks))
             for place in np.flatnonzero(mask).tolist():
                 fact = int(task_of[place]), int(seqs[place])
-                if fact in wanted:
-                    wanted.discard(fact)
+                if fact in facts:
+                    facts.discard(fact)
                     times[fact] = int(at[place])
-            if not wanted:
+            if not facts:
                 return times
     return times

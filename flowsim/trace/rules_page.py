@@ -75,30 +75,30 @@ class RulesPage:
     def _between(self, bounds: Sequence[int], asked: str) -> list[Rule]:
         first, last = tuple(bounds[:2]), tuple(bounds[2:])
         rules = [rule for rule in self.rules if not rule.number.startswith("I")]
-        found = [rule for rule in rules if first <= _order(rule.number) <= last]
-        if not found:
+        in_range = [rule for rule in rules if first <= _order(rule.number) <= last]
+        if not in_range:
             raise BadInput(
                 f"there is no rule from {asked.replace('-', ' to ')}{_nearest(asked, [rule.number for rule in rules])}"
             )
-        return found
+        return in_range
 
     def _named(self, number: str) -> list[Section]:
         chapter = [each for each in self.sections if each.numbers[0].partition(".")[0] == number]
-        found = [each for each in self.sections if number in each.numbers] if "." in number else chapter
-        if not found:
+        sections = [each for each in self.sections if number in each.numbers] if "." in number else chapter
+        if not sections:
             known = [name for section in self.sections for name in section.numbers]
             raise BadInput(f"there is no section {number}{_nearest(number, known)}")
-        return found
+        return sections
 
     def _containing(self, text: str) -> list[Rule]:
-        wanted = " ".join(text.lower().split())
-        found = [rule for rule in self.rules if wanted and wanted in f"{rule.title} {rule.text}".lower()]
-        if not found:
+        phrase = " ".join(text.lower().split())
+        containing = [rule for rule in self.rules if phrase and phrase in f"{rule.title} {rule.text}".lower()]
+        if not containing:
             words = sorted({word for rule in self.rules for word in re.findall(r"[a-z][\w-]{2,}", rule.text.lower())})
-            near = difflib.get_close_matches(wanted[:100], words, n=_NEAR, cutoff=0.6)
+            near = difflib.get_close_matches(phrase[:100], words, n=_NEAR, cutoff=0.6)
             hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
             raise BadInput(f"no rule contains {text!r}{hint}: flowsim rules lists the sections")
-        return found
+        return containing
 
 
 def _sections(text: str) -> Iterator[Section]:
@@ -118,9 +118,9 @@ def _rules(section: Section) -> Iterator[Rule]:
 
 def _with_ends(pattern: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], int]]:
     """Yields each match with its end: the start of the next match, or the end of the text."""
-    found = list(pattern.finditer(text))
-    ends = [*(each.start() for each in found[1:]), len(text)]
-    return zip(found, ends, strict=False)
+    matches = list(pattern.finditer(text))
+    ends = [*(each.start() for each in matches[1:]), len(text)]
+    return zip(matches, ends, strict=False)
 
 
 def _order(number: str) -> tuple[int, ...]:

@@ -58,6 +58,9 @@ _TOTAL_TIMES: Final = (
     "{hard_backpressured_ns:duration} hard back-pressured]"
     "[busy_ns?|idle_ns?|soft_backpressured_ns?|hard_backpressured_ns?|no time]"
 )
+_ENTRIES_NOW: Final = "|".join(
+    f"state_kind={kind}?, {{entries:count {noun}}} now" for kind, noun in phrases.ENTRY_NOUNS.items()
+)
 _INSTEAD: Final = " instead of {fingerprint:value}"
 
 SENTENCES: Final[dict[str, FactText]] = {
@@ -157,8 +160,7 @@ SENTENCES: Final[dict[str, FactText]] = {
         "state_kind=window_value?the contents of {window} of key {key}|"
         "{state}[ of key {key}[window_start<window_end?, {window}]]]"
         f"[action=WRONG_CONTENT?{_INSTEAD}|action=WRONG_READ?{_INSTEAD}|: {{fingerprint:value}}]"
-        "[action=CLEAR?|action=WRONG_CONTENT?|action=WRONG_READ?|state_kind=list?, {entries:count element} now|"
-        "state_kind=map?, {entries:count entry/entries} now|state_kind=window_records?, {entries:count record} now]",
+        f"[action=CLEAR?|action=WRONG_CONTENT?|action=WRONG_READ?|{_ENTRIES_NOW}]",
         by=("action",), phrases=phrases.STATE_CHANGES,
     ),
     "checkpoint_steps": FactText(

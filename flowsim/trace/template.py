@@ -88,9 +88,9 @@ def _choice(text: str, at: int, table: Table) -> tuple[Choice, int]:
     while text[at] != "]":
         at += 1
         guard = None
-        if found := _GUARD.match(text, at):
-            guard = _guard(table, *found.groups())
-            at = found.end()
+        if guard_text := _GUARD.match(text, at):
+            guard = _guard(table, *guard_text.groups())
+            at = guard_text.end()
         parts, at = _parts(text, at, table)
         alternatives.append(Alternative(guard, parts))
         if at == len(text):

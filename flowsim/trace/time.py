@@ -25,16 +25,16 @@ def moment_ns(option: str, text: str | None) -> int | None:
         return None
     if text.strip() == "0":
         return 0
-    found = _MOMENT.fullmatch(text.strip())
+    match = _MOMENT.fullmatch(text.strip())
     try:
-        unit_ns = duration_ns(f"1 {found.group(2)}") if found is not None else 0
+        unit_ns = duration_ns(f"1 {match.group(2)}") if match is not None else 0
     except ValueError as error:
         raise BadInput(f"{option}: {error}") from None
-    if found is None:
+    if match is None:
         raise BadInput(
             f"{option}: expected a time since the start of the run such as '1.5 s' or '20ms', got {text[:40]!r}"
         )
-    ns = Decimal(found.group(1)) * unit_ns
+    ns = Decimal(match.group(1)) * unit_ns
     if ns != int(ns):
         raise BadInput(f"{option}: expected whole nanoseconds, got {text[:40]!r}")
     return int(ns)

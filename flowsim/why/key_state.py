@@ -11,13 +11,13 @@ from flowsim.history.keyed_state import is_empty, state_changes
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.quantities import count_text
+from flowsim.trace.phrases import ENTRY_NOUNS
 from flowsim.trace.sentence import window_text
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.sentence import capital
 from flowsim.why.timers.calls import call_of
 
-_ENTRIES: Final = {"list": "element", "map": "entry", "window_records": "record"}
 _DONE: Final = {
     StateAction.PUT: "wrote it",
     StateAction.ADD: "added to it",
@@ -59,10 +59,10 @@ def change_cause(facts: RunFacts, row: Row) -> Cause:
 
 def _contains(facts: RunFacts, row: Row) -> str:
     kind = facts.names.state(row["task"], row["operator"], row["state"])[1]
-    noun = _ENTRIES.get(kind)
+    noun = ENTRY_NOUNS.get(kind)
     if noun is not None:
         verb = "have" if kind.startswith("window") else "has"
-        return f"{verb} {count_text(row['entries'], noun, 'entries' if noun == 'entry' else None)}"
+        return f"{verb} {count_text(row['entries'], *noun.split('/'))}"
     value = facts.names.value(row["fingerprint"]) if row["fingerprint"] else ""
     verb = "are" if kind.startswith("window") else "has the value"
     return (

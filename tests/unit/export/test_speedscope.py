@@ -14,7 +14,10 @@ from typer.testing import CliRunner
 from flowsim import BadInput, Recording, open_recording, run_scenario
 from flowsim.cli.main import app
 from flowsim.export.perfetto import export_perfetto
+from flowsim.export.slices import ACTION_NAMES, WAIT_NAMES
 from flowsim.export.speedscope import export_speedscope
+from flowsim.facts.kinds import ActionKind
+from flowsim.history.task_states import Wait
 from tests.support.perfetto_trace import read_trace
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -103,3 +106,8 @@ def test_recording_without_actions_is_refused_and_leaves_no_file(tmp_path: Path)
     assert [*(tmp_path / "new").iterdir()] == []
     with pytest.raises(BadInput, match="level elements"):
         profile_of(open_recording(tmp_path / "run"))
+
+
+def test_every_action_and_wait_has_a_name() -> None:
+    assert set(ACTION_NAMES) == set(ActionKind)
+    assert set(WAIT_NAMES) == set(Wait)

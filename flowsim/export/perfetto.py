@@ -10,7 +10,7 @@ from typing import Final
 from flowsim.export.facts import each_fact
 from flowsim.export.perfetto_writer import PerfettoWriter, Track
 from flowsim.export.slices import opened_slice
-from flowsim.facts.kinds import ElementKind, MailAction
+from flowsim.facts.kinds import WITHOUT_POSITION, ElementKind, MailAction
 from flowsim.facts.schema import (
     ACTIONS,
     ASYNC_ELEMENTS,
@@ -224,7 +224,7 @@ class _Trace:
 
 def _element_flow(channel: int, position: int, kind: int) -> int | None:
     """None for what has no position of its own: restored elements, and barriers that may overtake."""
-    is_apart = position < 0 or kind in (ElementKind.UNALIGNED_BARRIER, ElementKind.EVENT)
+    is_apart = position < 0 or kind in WITHOUT_POSITION
     return None if is_apart else channel + 1 << 40 | position
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINTS
 from flowsim.facts.schema import LATE_DROP, METRICS, TASK_ATTEMPT
+from flowsim.history.rows import recorded_rows
 from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.recording.recorded_file import damaged
@@ -58,10 +59,9 @@ def _measurements(recording: Recording) -> _Measurements | None:
         return None
     measured: _Measurements = {}
     columns = ("task", TASK_ATTEMPT.name, "seq", "start_delay_ns", "alignment_ns")
-    for epoch in range(len(recording.epochs)):
-        part = recording.part(CHECKPOINT_METRICS.name, epoch, columns)
-        for task, attempt, *row in zip(*(column.to_pylist() for column in part.columns), strict=True):
-            measured.setdefault((task, attempt), []).append((row[0], row[1], row[2]))
+    for row in recorded_rows(recording, CHECKPOINT_METRICS.name, columns):
+        task, attempt, *times = (row[name] for name in columns)
+        measured.setdefault((task, attempt), []).append((times[0], times[1], times[2]))
     return measured
 
 
@@ -74,18 +74,18 @@ def _last(measured: _Measurements | None, task: int, attempt: int, seq: int) -> 
 
 
 def _attempts(recording: Recording) -> dict[tuple[int, int], int]:
-    rows = recording.table(METRICS.name).select(["task", "seq", "task_attempt"]).to_pylist()
-    return {(row["task"], row["seq"]): row["task_attempt"] for row in rows}
+    columns = ("task", "seq", TASK_ATTEMPT.name)
+    rows = recorded_rows(recording, METRICS.name, columns)
+    return {(row["task"], row["seq"]): row[TASK_ATTEMPT.name] for row in rows}
 
 
 def _dropped(recording: Recording) -> dict[tuple[int, int, int], list[int]]:
     """The ``seq`` of each record that was dropped without a side output, by task, attempt and operator."""
     seqs_of: dict[tuple[int, int, int], list[int]] = {}
-    for epoch in range(len(recording.epochs)):
-        part = recording.part(LATE_DROP.name, epoch, ("seq", "task", "operator", "side_output", "task_attempt"))
-        for row in part.to_pylist():
-            if not row["side_output"]:
-                seqs_of.setdefault((row["task"], row["task_attempt"], row["operator"]), []).append(row["seq"])
+    columns = ("seq", "task", "operator", "side_output", TASK_ATTEMPT.name)
+    for row in recorded_rows(recording, LATE_DROP.name, columns):
+        if not row["side_output"]:
+            seqs_of.setdefault((row["task"], row[TASK_ATTEMPT.name], row["operator"]), []).append(row["seq"])
     return seqs_of
 
 

@@ -31,6 +31,8 @@ class ElementKind(IntEnum):
     """A barrier that may overtake elements. It has the position of the next element, and does not count."""
 
 
+WITHOUT_POSITION: Final = (ElementKind.EVENT, ElementKind.UNALIGNED_BARRIER)
+"""What has the position of the next element on its channel."""
 DRAIN: Final = 1
 """The ``timestamp`` of an END_OF_DATA with drain; without drain it is 0."""
 

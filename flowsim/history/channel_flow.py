@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, ElementKind
+from flowsim.facts.kinds import WITHOUT_POSITION, BufferKind, BufferSide, CreditKind
 from flowsim.history.channel_counters import GOT, LEAVES_QUEUE
 from flowsim.history.recorded_facts import RecordedFacts
 from flowsim.history.rows import Row, Rows
@@ -49,7 +49,7 @@ class ChannelFlow:
 
 def counted(rows: Rows) -> Rows:
     """The rows of table ``sent`` or ``received`` that have a position of their own on their channel."""
-    without = np.isin(rows["kind"], [ElementKind.EVENT, ElementKind.UNALIGNED_BARRIER])
+    without = np.isin(rows["kind"], WITHOUT_POSITION)
     return rows.where(~without & (rows["position"] >= 0))
 
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
 from flowsim.facts.checkpoint_tables import CHECKPOINT_TABLES, CHECKPOINTS, RESTARTS, STORED_CHANNELS
 from flowsim.facts.kinds import CheckpointAction, RestartAction
 from flowsim.facts.table import Table
+from flowsim.history.rows import Ints, recorded_rows
 from flowsim.history.run_span import start_of
-from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import bounded
-
-Ints = npt.NDArray[np.int64]
 
 _OMITTED: Final = ("element_sum", "weighted_sum", "rest_bytes")
 """Columns of stored in-flight data that nothing shows."""
@@ -54,10 +49,8 @@ def points_of_job(recording: Recording) -> list[tuple[int, int, str]]:
 
 def _columns(recording: Recording, table: Table) -> dict[str, Ints]:
     names = [name for name in table.names if name not in _OMITTED]
-    if not recording.row_count(table.name):
-        return {name: np.zeros(0, dtype=np.int64) for name in names}
-    stored = recording.table(table.name)
-    columns = {name: as_numpy(stored[name]).astype(np.int64) for name in names}
+    rows = recorded_rows(recording, table.name, names)
+    columns = {name: rows[name] for name in names}
     columns["time_ns"] = columns["time_ns"] - start_of(recording)
     wanted = columns["action"] != CheckpointAction.ACKNOWLEDGED if table is CHECKPOINTS else slice(None)
     return {name: bounded(values[wanted]) for name, values in columns.items()}

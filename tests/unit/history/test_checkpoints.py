@@ -53,3 +53,14 @@ def test_failed_checkpoint_lasts_until_its_failure() -> None:
     checkpoint = checkpoint_after(TRIGGERED, event(120, CheckpointAction.ACKNOWLEDGED, 2), expired)
     assert (checkpoint.status, checkpoint.reason) == ("failed", CheckpointReason.CHECKPOINT_EXPIRED)
     assert checkpoint.end_to_end_ms == 500
+
+
+def test_history_knows_its_last_completed_checkpoint_and_the_oldest_in_progress() -> None:
+    history = CheckpointHistory()
+    history.add(TRIGGERED)
+    assert history.oldest_in_progress is history.checkpoints[1]
+    assert (history.in_progress, history.last_completed) == (1, None)
+    for each in (event(120, CheckpointAction.ACKNOWLEDGED, 3), event(150, CheckpointAction.COMPLETED, 3)):
+        history.add(each)
+    assert history.last_completed is history.checkpoints[1]
+    assert (history.in_progress, history.oldest_in_progress) == (0, None)

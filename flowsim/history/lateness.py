@@ -26,16 +26,16 @@ def is_interval_join(operator: Operator | None) -> bool:
     return operator is not None and operator.kind == "interval_join"
 
 
-def is_behind(intakes: Rows) -> Mask:
-    """Which records arrived at or below the watermark. ``intakes``: rows of table ``window_intake``."""
-    behind: Mask = (intakes["timestamp"] <= intakes["watermark"]) & (intakes["watermark"] != NO_TIMESTAMP)
+def is_behind(timestamps: Ints, watermarks: Ints) -> Mask:
+    """Which records arrived at or below the watermark."""
+    behind: Mask = (timestamps <= watermarks) & (watermarks != NO_TIMESTAMP)
     return behind
 
 
 def accepted_behind(facts: RecordedFacts) -> Rows:
     """The records of the run that arrived behind the watermark and were not late, task by task."""
     intakes, drops = facts.by_task(WINDOW_INTAKE.name), facts.by_task(LATE_DROP.name)
-    wanted = is_behind(intakes)
+    wanted = is_behind(intakes["timestamp"], intakes["watermark"])
     of = {(task, operator.operator): operator for task in facts.graph.tasks for operator in facts.operators_of(task)}
     for which in alike(intakes["task"], intakes["operator"]):
         task, number = (intakes.row(int(which[0]))[name] for name in ("task", "operator"))

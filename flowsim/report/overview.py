@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.schema import BUFFERS, LATE_DROP, SENT, WINDOW_FIRE, WINDOW_INTAKE
+from flowsim.history.lateness import is_behind
 from flowsim.history.run_span import end_of, start_of
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.merged_facts import MergedRows, Rows, Selection, merged_rows
@@ -189,8 +190,9 @@ def _buckets(times: Ints, overview: Overview) -> Ints:
 
 def _timing(is_late: bool, column: Callable[[str], Ints]) -> tuple[Ints, Ints]:
     """Bins and timings; a record before the first watermark is in the last bin."""
-    timestamp, watermark = bounded(column("timestamp")), bounded(column("watermark"))
+    given = column("timestamp"), column("watermark")
+    timestamp, watermark = map(bounded, given)
     distance = np.where(watermark == -BOUND, BOUND, timestamp - watermark)
     size = np.minimum(np.log2(np.abs(distance) + 1.0), BINS // 2 - 1).astype(np.int64)
     bins = np.where(distance > 0, BINS // 2 + size, BINS // 2 - 1 - size)
-    return bins, np.where(is_late, LATE, np.where(distance > 0, IN_TIME, BEHIND))
+    return bins, np.where(is_late, LATE, np.where(is_behind(*given), BEHIND, IN_TIME))

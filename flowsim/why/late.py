@@ -38,7 +38,7 @@ def why_late(facts: RunFacts, record: str | None = None, tasks: frozenset[int] |
         return _explained(facts, found.cut(0, 1))
     intakes = _in_tasks(facts.all_rows("window_intake"), tasks)
     arrived = intakes.where(np.isin(intakes["fingerprint"], wanted))
-    behind = arrived.where(is_behind(arrived))
+    behind = arrived.where(is_behind(arrived["timestamp"], arrived["watermark"]))
     if not len(arrived):
         raise BadInput(
             f"{record!r} did not arrive at a window or an interval join, and only these can drop late records; "
@@ -140,7 +140,7 @@ def _none_late_at(name: str, count: str, operator: Operator | None, rows: Rows) 
     plan = None if operator is None else window_plan(operator)
     if plan is not None and not plan.event_time:
         return Cause(f"{name} got {count}: {never_late(plan)}.", ("10.6",), place)
-    behind = rows.where(is_behind(rows))
+    behind = rows.where(is_behind(rows["timestamp"], rows["watermark"]))
     if not len(behind):
         return Cause(f"{name} got {count}, all above its watermark.", ("10.9",), place)
     text = f"{name} got {count}, of which {len(behind):,} arrived behind its watermark. "

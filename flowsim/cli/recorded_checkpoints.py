@@ -12,7 +12,7 @@ from rich.console import Console
 from flowsim.cli.command import Answer
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import Level
+from flowsim.facts.kinds import Level, SnapshotKind
 from flowsim.history.checkpoints import (
     CheckpointHistory,
     RecordedCheckpoint,
@@ -26,17 +26,15 @@ from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
 from flowsim.trace.alignment import Barriers, alignment_lines, barriers_of, forced_exchanges, reason_of
 from flowsim.trace.names import Names
+from flowsim.trace.phrases import SNAPSHOTS
 from flowsim.trace.time import moment_text
 from flowsim.units import NS_PER_MS
 
-SNAPSHOT_KINDS: Final = {
-    "CHECKPOINT": "checkpoint",
-    "FULL_CHECKPOINT": "full checkpoint",
-    "SAVEPOINT": "savepoint",
-    "SUSPEND": "savepoint (stop without drain)",
-    "TERMINATE": "savepoint (stop with drain)",
+_SHORT_KINDS: Final = {
+    **SNAPSHOTS,
+    SnapshotKind.SUSPEND: "savepoint, stop",
+    SnapshotKind.TERMINATE: "savepoint, drain",
 }
-_SHORT_KINDS: Final = {**SNAPSHOT_KINDS, "SUSPEND": "savepoint, stop", "TERMINATE": "savepoint, drain"}
 _PERSISTED: Final = Column("persisted bytes", rank=2)
 _BARRIERS: Final = Column("barriers", rank=4, left=True)
 _CHECKPOINTS: Final = (
@@ -107,7 +105,7 @@ def history_answer(recording: Recording) -> Answer:
                 show_text(
                     console,
                     f"{moment_text(restore.time_ns - start_ns)}: restored from "
-                    f"{SNAPSHOT_KINDS[restore.kind.name]} {restore.checkpoint} with "
+                    f"{SNAPSHOTS[restore.kind]} {restore.checkpoint} with "
                     f"{count_text(restore.state_bytes, 'byte')} of state",
                 )
         if shown:
@@ -171,7 +169,7 @@ def _summary_text(history: CheckpointHistory) -> str:
 
 
 def _kind(one: RecordedCheckpoint) -> str:
-    return "final" if one.kind.name == "CHECKPOINT" and one.is_final else _SHORT_KINDS[one.kind.name]
+    return "final" if one.kind is SnapshotKind.CHECKPOINT and one.is_final else _SHORT_KINDS[one.kind]
 
 
 def _checkpoint_data(one: RecordedCheckpoint, names: Names, start_ns: int) -> dict[str, Any]:
@@ -281,7 +279,7 @@ def subtasks_answer(recording: Recording, checkpoint: int) -> Answer:
         by = f", declined by {names.short_task(recorded.declined_by)}" if recorded.declined_by >= 0 else ""
         show_text(
             console,
-            f"{SNAPSHOT_KINDS[recorded.kind.name]} {checkpoint}: triggered at {moment_text(recorded.triggered_ns - start_ns)}, "
+            f"{SNAPSHOTS[recorded.kind]} {checkpoint}: triggered at {moment_text(recorded.triggered_ns - start_ns)}, "
             f"{recorded.status}{ended}{why}{by}; "
             f"{recorded.acknowledged} of {count_text(recorded.tasks, 'subtask')} acknowledged it",
         )

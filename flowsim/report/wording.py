@@ -8,6 +8,7 @@ from flowsim.facts.checkpoint_tables import CHECKPOINT_TABLES
 from flowsim.facts.kinds import CheckpointReason
 from flowsim.facts.schema import TABLES
 from flowsim.recording.causal_order import TASK_TABLES
+from flowsim.trace.phrases import SNAPSHOTS
 from flowsim.trace.sentences import SENTENCES
 from flowsim.trace.template import as_json, parsed
 
@@ -15,13 +16,15 @@ from flowsim.trace.template import as_json, parsed
 def wording(checkpoints: bool = True) -> dict[str, Any]:
     """Returns the sentences of facts of tasks by table: ``text``, ``rules``, and by the columns ``by`` the phrases.
 
-    ``checkpoints``: with those of checkpoints, and ``reasons``: the names of the reasons why one failed.
+    ``checkpoints``: with those of checkpoints, ``reasons``: the names of the reasons why one failed, and
+    ``snapshots``: the names of the types of snapshots.
     """
     tables = [table for table in TASK_TABLES if checkpoints or table not in CHECKPOINT_TABLES]
     sentences = {"sentences": {table.name: _sentence(table.name) for table in tables}}
     if not checkpoints:
         return sentences
-    return {**sentences, "reasons": {str(int(reason)): reason.name for reason in CheckpointReason}}
+    reasons = {str(int(reason)): reason.name for reason in CheckpointReason}
+    return {**sentences, "reasons": reasons, "snapshots": {str(int(kind)): name for kind, name in SNAPSHOTS.items()}}
 
 
 def _sentence(name: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from flowsim.facts.kinds import (
     MailAction,
     RestartAction,
     SegmentAction,
+    SnapshotKind,
     StateAction,
     StoredAction,
     StoredKind,
@@ -210,11 +211,14 @@ COMMITTABLES: Final[Phrases] = {
     CommittableAction.RESTORED: ("restores", "12.133"),
     CommittableAction.ABORTED: ("aborts", "12.137"),
 }
-_SNAPSHOT: Final = (
-    "[type=CHECKPOINT?checkpoint {checkpoint}|type=FULL_CHECKPOINT?full checkpoint {checkpoint}|"
-    "type=SAVEPOINT?savepoint {checkpoint}|type=SUSPEND?savepoint of a stop without drain {checkpoint}|"
-    "savepoint of a stop with drain {checkpoint}]"
-)
+SNAPSHOTS: Final[Mapping[SnapshotKind, str]] = {
+    SnapshotKind.CHECKPOINT: "checkpoint",
+    SnapshotKind.FULL_CHECKPOINT: "full checkpoint",
+    SnapshotKind.SAVEPOINT: "savepoint",
+    SnapshotKind.SUSPEND: "savepoint of a stop without drain",
+    SnapshotKind.TERMINATE: "savepoint of a stop with drain",
+}
+_SNAPSHOT: Final = f"[{'|'.join(f'type={kind.name}?{name}' for kind, name in SNAPSHOTS.items())}] {{checkpoint}}"
 CHECKPOINTS: Final[Phrases] = {
     CheckpointAction.TRIGGERED: (
         f"triggers {_SNAPSHOT} of {{tasks:count task}}[acknowledged>=1?, of which {{acknowledged:,}} had finished]",

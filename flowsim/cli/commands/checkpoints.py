@@ -17,15 +17,17 @@ from flowsim.checkpoints.storage.directory.stored_snapshot import StoredSnapshot
 from flowsim.cli.command import Answer, command
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json, Limit
-from flowsim.cli.recorded_checkpoints import SNAPSHOT_KINDS, history_answer, subtasks_answer
+from flowsim.cli.recorded_checkpoints import history_answer, subtasks_answer
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.facts.kinds import SnapshotKind
 from flowsim.limits import Limits, limits_of
 from flowsim.quantities import count_text
 from flowsim.recording.epoch_marker import EPOCHS
 from flowsim.recording.graph_file import GRAPH
 from flowsim.recording.reader import Recording
 from flowsim.scenario.run_directory import RECORDING
+from flowsim.trace.phrases import SNAPSHOTS
 from flowsim.values.keys import jsonable
 
 _LONGEST_TEXT = 100
@@ -153,7 +155,7 @@ def _description(manifest: CheckpointManifest) -> dict[str, Any]:
 def _title(manifest: CheckpointManifest) -> str:
     size = _description(manifest)["bytes"]
     return (
-        f"{SNAPSHOT_KINDS[manifest.kind]} {manifest.checkpoint_id} of job {_short(manifest.job)!r}, triggered at "
+        f"{SNAPSHOTS[SnapshotKind[manifest.kind]]} {manifest.checkpoint_id} of job {_short(manifest.job)!r}, triggered at "
         f"{manifest.timestamp_ms:,} ms on the job's clock, {count_text(size, 'byte')} in files"
     )
 
@@ -244,7 +246,7 @@ def _list(path: Path, limits: Limits) -> Answer:
             (
                 name,
                 _short(manifest.job),
-                SNAPSHOT_KINDS[manifest.kind],
+                SNAPSHOTS[SnapshotKind[manifest.kind]],
                 str(manifest.checkpoint_id),
                 f"{manifest.timestamp_ms:,}",
                 str(len(manifest.operators)),

@@ -24,7 +24,6 @@ OF_VIEWER: dict[str, type[IntEnum]] = {
     "StateChange": kinds.StateAction,
     "Life": kinds.LifeEvent,
     "CheckpointAction": kinds.CheckpointAction,
-    "Snapshot": kinds.SnapshotKind,
     "Alignment": kinds.AlignmentType,
     "Restart": kinds.RestartAction,
     "Stored": kinds.StoredAction,
@@ -33,7 +32,8 @@ OF_VIEWER: dict[str, type[IntEnum]] = {
 """The sets by their name in the viewer."""
 
 BY_WORDING = {
-    kinds.ActionKind, kinds.CheckpointReason, kinds.CommittableAction, kinds.SegmentAction, kinds.StoredKind,
+    kinds.ActionKind, kinds.CheckpointReason, kinds.CommittableAction, kinds.SegmentAction, kinds.SnapshotKind,
+    kinds.StoredKind,
 }  # fmt: skip
 """Sets of which the viewer has only the phrases in the report, which tests compare with the sets."""
 

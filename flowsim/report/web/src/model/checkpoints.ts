@@ -4,14 +4,10 @@ import type { Attempts } from "./attempts";
 import type { Channels } from "./channels";
 import { countUpTo, type Facts, type Table } from "./facts";
 import type { Head } from "./head";
-import { Alignment, CheckpointAction, type Each, Element, Restart, Snapshot, Step, Stored as StoredAction } from "./kinds";
+import { Alignment, CheckpointAction, type Each, Element, Restart, Step, Stored as StoredAction } from "./kinds";
 import type { Names } from "./names";
 
 const NO_TIME = -1;
-const TYPES: Each<typeof Snapshot, string> = {
-  [Snapshot.CHECKPOINT]: "checkpoint", [Snapshot.FULL_CHECKPOINT]: "full checkpoint", [Snapshot.SAVEPOINT]: "savepoint",
-  [Snapshot.SUSPEND]: "savepoint of a stop", [Snapshot.TERMINATE]: "savepoint of a stop with drain",
-};
 const ALIGNMENTS: Each<typeof Alignment, string> = {
   [Alignment.AT_LEAST_ONCE]: "at least once", [Alignment.ALIGNED]: "aligned", [Alignment.UNALIGNED]: "unaligned",
   [Alignment.FORCED_ALIGNED]: "aligned (forced)",
@@ -258,7 +254,7 @@ export class Checkpoints {
       let one = this.known.get(id);
       if (!one) {
         one = {
-          id, type: TYPES[columns.type![row]! as keyof typeof TYPES] ?? "checkpoint",
+          id, type: this.head.wording.snapshots?.[columns.type![row]!] ?? "checkpoint",
           alignment: ALIGNMENTS[columns.alignment![row]! as keyof typeof ALIGNMENTS] ?? "",
           whyAligned: this.names.whyAligned(columns.alignment![row]!, columns.type![row]!),
           isUnaligned: columns.alignment![row] === Alignment.UNALIGNED, outcome: "open", reason: "", triggered: NO_TIME, ended: NO_TIME, tasks: -1, bytes: 0, declines: 0,

@@ -43,6 +43,8 @@ export interface Wording {
   sentences: Record<string, Phrase & { by: string[]; phrases: Record<string, Phrase> }>;
   /** Names of the reasons why a checkpoint failed. */
   reasons?: Record<string, string>;
+  /** Names of the types of snapshots. */
+  snapshots?: Record<string, string>;
 }
 
 export interface Description {

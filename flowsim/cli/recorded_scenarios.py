@@ -12,7 +12,7 @@ from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.limits import limits_of
 from flowsim.recording.manifest import WALL, Manifest
 from flowsim.recording.reader import Recording
-from flowsim.recording.recorded_file import recorded_bytes
+from flowsim.recording.recorded_file import RECORDING
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.run_description import changed_inputs, recorded_savepoint, recorded_scenario, recorded_until_ns
@@ -90,7 +90,7 @@ def savepoint_as_recorded(recording: Recording) -> SavepointRestoreSettings | No
 def _known_folder(recording: Recording, name: str) -> Path | None:
     """Returns a folder that the run used, if it still exists."""
     try:
-        content = recorded_bytes(recording.directory / WALL, recording.limits.description_bytes, "description_bytes")
+        content = RECORDING.content(recording.directory / WALL, recording.limits.description_bytes, "description_bytes")
         known = Path(json.loads(content)[name])
         return known if known.is_dir() else None
     except (BadInput, OSError, ValueError, TypeError, KeyError, RecursionError):

@@ -14,9 +14,9 @@ from flowsim.facts.schema import TABLES, TASK_ATTEMPT
 from flowsim.laws.slices import ColumnRows, Rows, Slice, slices_of_attempts
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
-from flowsim.recording.parquet_part import TaskRows, as_numpy, part_name
-from flowsim.recording.part_reader import open_part, part_content
-from flowsim.recording.recorded_file import damaged
+from flowsim.recording.parquet_part import TaskRows, as_numpy, table_file
+from flowsim.recording.recorded_file import RECORDING, damaged
+from flowsim.recording.table_file import opened, part_content, part_name
 
 Reads = Mapping[str, Collection[str]]
 """The columns to read of each table."""
@@ -78,7 +78,7 @@ class RecordedFiles:
                 if not is_read and not verified:
                     continue
                 path = Path(self.directory) / table / part_name(epoch)
-                content = part_content(path, about, verified, self.limits)
+                content = part_content(RECORDING, path, about.rows, about.sha256, self.limits, is_verified=verified)
                 if is_read:
                     for task, rows in part_rows(path, content, table, about, reads[table], tasks, self.limits):
                         by_task.setdefault(task, {})[table] = rows
@@ -147,7 +147,7 @@ def _columns(
     first = kept[0][0] if kept else 0
     start = sum(rows for task, rows in about.tasks if task < first)
     end = start + sum(rows for _, rows in kept)
-    with open_part(path, table, about, content, limits) as file:
+    with opened(path, table_file(TABLES[table]), about.rows, content, limits) as file:
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
         bounds = list(pairwise(np.concatenate(([0], np.cumsum(sizes))).tolist()))
         groups = [group for group, (begins, ends) in enumerate(bounds) if begins < end and start < ends]

@@ -11,7 +11,8 @@ import msgspec
 from flowsim.facts.schema import GRAPH_TABLES
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.canonical import canonical_json, sha256
-from flowsim.recording.recorded_file import damaged, recorded_bytes
+from flowsim.recording.recorded_file import RECORDING, damaged
+from flowsim.recording.stored_json import decoded
 
 GRAPH: Final = "graph.json"
 _TYPES: Final[Mapping[str, Any]] = {
@@ -20,22 +21,20 @@ _TYPES: Final[Mapping[str, Any]] = {
     "b": Annotated[int, msgspec.Meta(ge=-(2**7), le=2**7 - 1)],
     "s": str,
 }
-_DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(
-    msgspec.defstruct(
-        "GraphFile",
-        [
-            (
-                table.name,
-                msgspec.defstruct(
-                    f"Table_{table.name}",
-                    [("columns", list[str]), ("rows", list[tuple[*(_TYPES[c.code] for c in table.columns)]])],  # type: ignore[misc]
-                    forbid_unknown_fields=True,
-                ),
-            )
-            for table in GRAPH_TABLES
-        ],
-        forbid_unknown_fields=True,
-    )
+_GRAPH_FILE: Final[type[Any]] = msgspec.defstruct(
+    "GraphFile",
+    [
+        (
+            table.name,
+            msgspec.defstruct(
+                f"Table_{table.name}",
+                [("columns", list[str]), ("rows", list[tuple[*(_TYPES[c.code] for c in table.columns)]])],  # type: ignore[misc]
+                forbid_unknown_fields=True,
+            ),
+        )
+        for table in GRAPH_TABLES
+    ],
+    forbid_unknown_fields=True,
 )
 """Checks each value as it is read, so a file of other values takes no memory."""
 
@@ -59,13 +58,13 @@ def read_graph(directory: Path, expected_hash: str, limits: Limits = DEFAULT_LIM
     """
     path = directory / GRAPH
     try:
-        content = recorded_bytes(path, limits.graph_bytes, "graph_bytes")
-    except OSError:
-        raise damaged(path, "missing or not readable") from None
+        content = RECORDING.content(path, limits.graph_bytes, "graph_bytes")
+    except FileNotFoundError:
+        raise damaged(path, "missing") from None
     if sha256(content) != expected_hash:
         raise damaged(path, "was changed after it was recorded")
     try:
-        given = _DECODER.decode(content)
-    except (msgspec.DecodeError, RecursionError) as error:
+        given = decoded(content, _GRAPH_FILE)
+    except ValueError as error:
         raise damaged(path, f"expected the tables of the execution graph ({error})") from None
     return {table.name: getattr(given, table.name).rows for table in GRAPH_TABLES}

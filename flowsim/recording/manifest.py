@@ -6,27 +6,32 @@ which no digest covers.
 
 from __future__ import annotations
 
+import os
 import platform
+import re
 from enum import Enum
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+import msgspec
+from msgspec import Meta, Struct
 
 from flowsim.distribution import __version__
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FORMAT_VERSION, TABLES
-from flowsim.garbage_collection import without_garbage_collection
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.canonical import canonical_json, sha256
-from flowsim.recording.recorded_file import recorded_bytes
+from flowsim.recording.epoch_marker import EpochMarker, marker_path
+from flowsim.recording.recorded_file import RECORDING, damaged
+from flowsim.recording.stored_json import decoded, encoded, place_and_reason
 from flowsim.recording.written_file import write_file
 
 MANIFEST: Final = "manifest.json"
 WALL: Final = "wall.json"
-_JSON_SPACE: Final = b" \t\r\n"
+_HASH: Final = re.compile("[0-9a-f]{64}")
 _HASHED: Final = {
     "format_version",
     "status",
@@ -53,14 +58,14 @@ class RunStatus(Enum):
     """The run ended at ``until:`` while unbounded work was left."""
 
 
-Count = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
-class _Model(BaseModel):
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", strict=True)
+class _Model(Struct, frozen=True, forbid_unknown_fields=True):
+    pass
 
 
-class ScenarioText(_Model):
+class ScenarioText(_Model, frozen=True):
     """The text of the scenario file, so that a replay needs no other copy."""
 
     path: str
@@ -68,15 +73,13 @@ class ScenarioText(_Model):
     text: str
     digest: str
 
-    @field_validator("path")
-    @classmethod
-    def _relative(cls, path: str) -> str:
-        if ".." in PurePosixPath(path).parts:
-            raise ValueError(f"expected a path below the working directory, got {path!r:.100}")
-        return _relative_path(path)
+    def __post_init__(self) -> None:
+        if ".." in PurePosixPath(self.path).parts:
+            raise ValueError(f"expected a path below the working directory, got {self.path!r:.100}")
+        _check_relative(self.path)
 
 
-class FailureReport(_Model):
+class FailureReport(_Model, frozen=True):
     """The cause of a job's failure, with task, operator and record if they are known."""
 
     task: str
@@ -85,35 +88,34 @@ class FailureReport(_Model):
     cause: str
 
 
-class RecordedReason(FailureReport):
+class RecordedReason(FailureReport, frozen=True):
     """The cause of a failure that the job's side handled; ``task`` is empty for a failure of the whole job."""
 
     failure: Count
     """Number of the failure, as in table ``restarts``."""
 
 
-class RunDescription(_Model):
+class RunDescription(_Model, frozen=True):
     """The description of a run before its first step; it is part of the digest."""
 
     scenario: ScenarioText | None = None
     """The scenario; None for jobs built in Python, which cannot be replayed from a recording."""
-    settings: dict[str, JsonValue] = {}
+    settings: dict[str, Any] = {}
     """The resolved settings of job and cluster, with defaults."""
-    options: dict[str, JsonValue] = {}
+    options: dict[str, Any] = {}
     """Command line options that a replay must repeat, e.g. ``until``, ``set``."""
     inputs: dict[str, str] = {}
     """SHA-256 of every input file as the run read it, by path relative to the scenario; empty until the run ends."""
-    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] = 0
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] = 0
     policy: str = "fifo"
     clock: str = "virtual"
 
-    @field_validator("inputs")
-    @classmethod
-    def _relative(cls, inputs: dict[str, str]) -> dict[str, str]:
-        return {_relative_path(path): digest for path, digest in inputs.items()}
+    def __post_init__(self) -> None:
+        for path in self.inputs:
+            _check_relative(path)
 
 
-class RecordedValues(_Model):
+class RecordedValues(_Model, frozen=True):
     """The final counts of table ``record_values``."""
 
     stored: Count
@@ -133,7 +135,7 @@ class RecordedValues(_Model):
         return self.stored == self.distinct
 
 
-class Manifest(_Model):
+class Manifest(_Model, frozen=True, kw_only=True):
     """The content of ``manifest.json``.
 
     The file is written with status running at the start, and replaced atomically at the end.
@@ -160,13 +162,10 @@ class Manifest(_Model):
     record_values: RecordedValues | None = None
     """The final counts of table ``record_values``; None during the run."""
 
-    @field_validator("rows", "table_digests")
-    @classmethod
-    def _known(cls, of_tables: dict[str, Any]) -> dict[str, Any]:
-        unknown = next((table for table in of_tables if table not in TABLES), None)
+    def __post_init__(self) -> None:
+        unknown = next((table for table in (*self.rows, *self.table_digests) if table not in TABLES), None)
         if unknown is not None:
             raise ValueError(f"there is no table {unknown!r:.100}")
-        return of_tables
 
     @property
     def recorded_level(self) -> Level:
@@ -174,49 +173,88 @@ class Manifest(_Model):
 
     def hashed(self) -> str:
         """Returns the digest of facts, description, level, status and failures."""
-        return sha256(canonical_json(self.model_dump(mode="json", include=_HASHED, exclude=self._left_out)))
+        return sha256(canonical_json({name: value for name, value in self._content().items() if name in _HASHED}))
 
-    @property
-    def _left_out(self) -> set[str]:
-        return set() if self.failures else {"failures"}
+    def _content(self) -> dict[str, Any]:
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        if not self.failures:
+            del content["failures"]
+        return content
 
     def write(self, directory: Path) -> None:
         """Replaces ``manifest.json`` atomically."""
-        write_file(directory / MANIFEST, self.model_dump_json(indent=2, exclude=self._left_out).encode() + b"\n")
+        write_file(directory / MANIFEST, encoded(self._content()))
+
+
+class _Version(Struct):
+    format_version: int
 
 
 def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Manifest:
     """Reads and checks ``manifest.json``; raises BadInput that names the error."""
     path = directory / MANIFEST
     try:
-        content = recorded_bytes(path, limits.description_bytes, "description_bytes")
-        if content.lstrip(_JSON_SPACE)[:1] == b"[":
-            # pydantic would turn the whole list into objects, only to refuse it: forty times its size, for seconds.
-            raise BadInput(f"{path}: damaged manifest: file: expected an object, got a list")
-        with without_garbage_collection():
-            manifest = Manifest.model_validate_json(content)
-        manifest.recorded_level  # noqa: B018
+        content = RECORDING.content(path, limits.description_bytes, "description_bytes")
     except FileNotFoundError:
         raise BadInput(
             f"{directory}: not a recording: it has no {MANIFEST}; give the directory that 'flowsim run --out' wrote"
         ) from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "file"
-        raise BadInput(f"{path}: damaged manifest: {where}: {first['msg']}") from None
-    except KeyError:
-        raise BadInput(
-            f"{path}: damaged manifest: level: expected one of {', '.join(level.name.lower() for level in Level)}, "
-            f"got {manifest.level!r}"
-        ) from None
-    if manifest.format_version != FORMAT_VERSION:
-        raise BadInput(
-            f"{path}: recorded in format {manifest.format_version}, but this flowsim reads format {FORMAT_VERSION}: "
-            "record the run again"
-        )
+    try:
+        version = decoded(content, _Version).format_version
+        if version != FORMAT_VERSION:
+            raise BadInput(
+                f"{path}: recorded in format {version}, but this flowsim reads format {FORMAT_VERSION}: "
+                "record the run again"
+            )
+        manifest = decoded(content, Manifest)
+    except ValueError as error:
+        raise BadInput(f"{path}: damaged manifest: {place_and_reason(error)}") from None
+    levels = [level.name.lower() for level in Level]
+    if manifest.level not in levels:
+        expected = f"expected one of {', '.join(levels)}, got {manifest.level!r:.100}"
+        raise BadInput(f"{path}: damaged manifest: level: {expected}")
     return manifest
+
+
+def read_markers(directory: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[tuple[EpochMarker, ...], str]:
+    """Returns the markers before the first missing one, and the hash of the last of them ('' if there is none).
+
+    Raises BadInput if a marker is damaged or does not follow the previous one.
+    """
+    markers: list[EpochMarker] = []
+    before = ""
+    while os.path.lexists(path := marker_path(directory, len(markers))):
+        try:
+            content = RECORDING.content(path, limits.description_bytes, "description_bytes", depth=1)
+            marker = decoded(content, EpochMarker)
+            _check_marker(marker)
+        except (FileNotFoundError, ValueError):
+            raise damaged(path, "expected the parts of an epoch, with their rows and hashes") from None
+        if marker.epoch != len(markers) or marker.content() != content:
+            raise damaged(path, f"is not the marker of epoch {len(markers)}")
+        if marker.before != before:
+            raise damaged(path, "does not follow the marker before it: one of the two was changed")
+        before = sha256(content)
+        markers.append(marker)
+    return tuple(markers), before
+
+
+def _check_marker(marker: EpochMarker) -> None:
+    """Raises ValueError for numbers, hashes or tasks that no epoch has."""
+    if not marker.parts.keys() <= TABLES.keys():
+        raise ValueError("unknown table")
+    for table, part in marker.parts.items():
+        tasks = part.tasks
+        if any(one >= other for (one, _), (other, _) in pairwise(tasks)):
+            raise ValueError("order of tasks")
+        counts = (part.rows, *(number for pair in tasks for number in pair), *(rows - 1 for _, rows in tasks))
+        if not all(0 <= count < 2**63 for count in counts) or any(task >= 2**31 for task, _ in tasks):
+            raise ValueError("numbers")
+        if sum(rows for _, rows in tasks) != (part.rows if "task" in TABLES[table].names else 0):
+            raise ValueError("rows of tasks")
+    hashes = [marker.graph, marker.before or marker.graph, *(part.sha256 for part in marker.parts.values())]
+    if not all(map(_HASH.fullmatch, hashes)):
+        raise ValueError("hashes")
 
 
 def versions() -> dict[str, str]:
@@ -235,7 +273,6 @@ def scenario_text(path: str, text: str) -> ScenarioText:
     return ScenarioText(path=path, text=text, digest=sha256(text.encode()))
 
 
-def _relative_path(path: str) -> str:
+def _check_relative(path: str) -> None:
     if PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute():
         raise ValueError(f"expected a relative path, got {path!r}: recordings hold no absolute paths")
-    return path

@@ -1,4 +1,4 @@
-"""Writes and reads one part of one table as a Parquet file. The same rows give the same bytes.
+"""The columns of one part of one table of a recording, and its file. The same rows give the same bytes.
 
 The rows of a part are sorted by task. The rows of one task are in recorded order, so their ``seq`` ascends. Row groups
 begin and end with tasks if tasks are small.
@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from flowsim.facts.schema import RECORD_VALUES, Column, Table
+from flowsim.recording.recorded_file import RECORDING
+from flowsim.recording.table_file import Encoding, TableFile, TableFileWriter
 from flowsim.recording.value_columns import ValueColumns
 
 _ARROW: Final = {"q": pa.int64(), "i": pa.int32(), "h": pa.int16(), "b": pa.int8(), "s": pa.string()}
@@ -30,14 +31,15 @@ TaskRows = tuple[tuple[int, int], ...]
 """The tasks in ascending order, each with its number of rows."""
 
 
-def part_name(epoch: int) -> str:
-    """Returns the file name of a table in one epoch."""
-    return f"part-{epoch:05d}.parquet"
-
-
 def arrow_schema(table: Table) -> pa.Schema:
     """Returns the table's columns, none of which is nullable."""
     return pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.stored_columns])
+
+
+def table_file(table: Table) -> TableFile:
+    """Returns the form of a part."""
+    widths = [np.dtype(_NUMPY[c.code]).itemsize if c.code in _NUMPY else 0 for c in table.stored_columns]
+    return TableFile(RECORDING, table.name, arrow_schema(table), [Encoding(width) for width in widths])
 
 
 def row_dtype(table: Table) -> np.dtype[np.void]:
@@ -124,20 +126,16 @@ def from_rows(table: Table, rows: Sequence[Sequence[int | str]]) -> pa.Table:
 
 def part_bytes(table: Table, columns: pa.Table, tasks: TaskRows) -> pa.Buffer:
     """Returns the content of a part's file."""
-    sink = pa.BufferOutputStream()
     options: dict[str, Any] = {
-        "compression": "zstd",
-        "compression_level": 1,
         "use_dictionary": [c.name for c in table.columns if c.code == "b"] or False,
         "column_encoding": {c.name: _encoding(c.name) for c in table.stored_columns if c.code in "qih"},
         "write_statistics": [name for name in table.names if name in _STATISTICS] or False,
     }
-    with pq.ParquetWriter(sink, columns.schema, **options) as writer:
-        start = 0
-        for rows in _groups(tasks, columns.num_rows):
-            writer.write_table(columns.slice(start, rows), row_group_size=_GROUP_ROWS_MAX)
-            start += rows
-    return sink.getvalue()
+    writer, start = TableFileWriter(columns.schema, **options), 0
+    for rows in _groups(tasks, columns.num_rows):
+        writer.write(columns.slice(start, rows), _GROUP_ROWS_MAX)
+        start += rows
+    return writer.content()
 
 
 def _groups(tasks: TaskRows, rows: int) -> list[int]:

@@ -20,15 +20,15 @@ from flowsim.notebook_html import html_block, html_table
 from flowsim.quantities import count_text
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
 from flowsim.recording.directory_lock import writer_of
-from flowsim.recording.epoch_marker import EpochMarker, read_markers
+from flowsim.recording.epoch_marker import EpochMarker
 from flowsim.recording.file_list import foreign_file
 from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.graph_file import GraphRow, read_graph
-from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest
-from flowsim.recording.parquet_part import arrow_schema, from_rows, part_name, to_packed
-from flowsim.recording.part_reader import open_part, part_content
-from flowsim.recording.recorded_file import damaged
+from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest, read_markers
+from flowsim.recording.parquet_part import arrow_schema, from_rows, table_file, to_packed
+from flowsim.recording.recorded_file import RECORDING, damaged
 from flowsim.recording.spark_views import register_views
+from flowsim.recording.table_file import opened, part_content, part_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +203,8 @@ class Recording:
 
     def _opened(self, table: str, epoch: int) -> AbstractContextManager[pq.ParquetFile]:
         about, path = self.markers[epoch].parts[table], self.directory / table / part_name(epoch)
-        return open_part(path, table, about, part_content(path, about, limits=self.limits), self.limits)
+        content = part_content(RECORDING, path, about.rows, about.sha256, self.limits)
+        return opened(path, table_file(TABLES[table]), about.rows, content, self.limits)
 
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
         """Returns the rows of a fact table as tuples; cached."""

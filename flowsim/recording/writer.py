@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+from msgspec import structs
 
 from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
@@ -45,9 +46,9 @@ from flowsim.recording.parquet_part import (
     from_rows,
     from_values,
     part_bytes,
-    part_name,
     sorted_by_task,
 )
+from flowsim.recording.table_file import part_name
 from flowsim.recording.value_columns import ValueColumns
 from flowsim.recording.written_file import write_file
 
@@ -172,7 +173,7 @@ class RecordingWriter:
         }  # fmt: skip
         write_file(self.directory / WALL, canonical_json(about) + b"\n")
         if self._inputs is not None:
-            self._run = self._run.model_copy(update={"inputs": dict(self._inputs())})
+            self._run = structs.replace(self._run, inputs=dict(self._inputs()))
         return self._write_manifest(status, failure)
 
     def _close_epoch(self) -> None:
@@ -283,11 +284,12 @@ class RecordingWriter:
         )  # fmt: skip
         if status is not RunStatus.RUNNING:
             digests = {name: hashes.digest() for name, hashes in self._hashes.items()}
-            manifest = manifest.model_copy(update={
-                "epochs": self._epochs, "last_marker": self._last_marker, "rows": self._rows, "table_digests": digests,
-                "facts_digest": facts_digest(self.level, digests),
-                "record_values": RecordedValues(**asdict(self.values.counts)), "failures": self._failures,
-            })  # fmt: skip
-            manifest = manifest.model_copy(update={"digest": manifest.hashed()})
+            manifest = structs.replace(
+                manifest,
+                epochs=self._epochs, last_marker=self._last_marker, rows=self._rows, table_digests=digests,
+                facts_digest=facts_digest(self.level, digests),
+                record_values=RecordedValues(**asdict(self.values.counts)), failures=self._failures,
+            )  # fmt: skip
+            manifest = structs.replace(manifest, digest=manifest.hashed())
         manifest.write(self.directory)
         return manifest

@@ -28,10 +28,10 @@ from flowsim.laws.slices import Slice, slices_of_attempts
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.quantities import count_text
 from flowsim.recording.manifest import MANIFEST
-from flowsim.recording.parquet_part import part_name
-from flowsim.recording.part_reader import check_hash
 from flowsim.recording.reader import Recording
+from flowsim.recording.recorded_file import RECORDING
 from flowsim.recording.spark_views import plain_path
+from flowsim.recording.table_file import part_name
 from flowsim.validation.recorded_run import Work
 from flowsim.validation.spark_worker import SCHEMA, examined, row_batch
 
@@ -192,7 +192,7 @@ class FileCutter:
         reads = reads_of(errand.laws, run.graph)
         starts = [tasks.first for tasks in self.shards]
         try:
-            check_hash(Path(path), about, content)
+            RECORDING.check_hash(Path(path), content, about.sha256)
             if table in reads:
                 for task, rows in part_rows(Path(path), content, table, about, reads[table], limits=run.files.limits):
                     shard = bisect_right(starts, task) - 1

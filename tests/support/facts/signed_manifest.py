@@ -6,12 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
+
 from flowsim.recording.digest import facts_digest
 from flowsim.recording.manifest import Manifest
+from flowsim.recording.stored_json import decoded
 
 
 def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest with the digests that fit its content. Raises ValueError if it is no manifest."""
-    read = Manifest.model_validate_json(json.dumps(manifest))
-    read = read.model_copy(update={"facts_digest": facts_digest(read.recorded_level, read.table_digests)})
+    read = decoded(json.dumps(manifest).encode(), Manifest)
+    read = structs.replace(read, facts_digest=facts_digest(read.recorded_level, read.table_digests))
     return {**manifest, "facts_digest": read.facts_digest, "digest": read.hashed()}

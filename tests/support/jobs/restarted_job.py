@@ -31,7 +31,7 @@ KEYS = 5
 
 def record_restarted(directory: Path, faults: Iterable[Fault] = (), rows_per_epoch: int = 500) -> Path:
     """Records the job in ``directory/recording``, in several epochs; returns the directory."""
-    run = RunDescription.model_validate({"seed": 0, "policy": "fifo", "clock": "virtual"})
+    run = RunDescription()
     writer = RecordingWriter(directory / "recording", Level.FULL, run, rows_per_epoch=rows_per_epoch)
     run_restarted(writer, faults=faults)
     writer.finish(RunStatus.COMPLETE)

@@ -25,7 +25,7 @@ def recording_of(seed: int, folder: Path) -> Recording:
     failures = random_failures(random, job, LENGTH_MS, ()) if seed % 2 else ()
     actions = () if job.checkpointing is None else random_actions(random, LENGTH_MS)
     how = Run(seed, "random", random.choice([1, 4, 1000]), failures, actions)
-    described = RunDescription.model_validate({"seed": seed, "policy": "random", "clock": "virtual"})
+    described = RunDescription(seed=seed, policy="random")
     writer = RecordingWriter(folder / "recording", Level.FULL, described)
     status = RunStatus.COMPLETE
     try:

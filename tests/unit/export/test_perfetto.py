@@ -263,7 +263,7 @@ def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_trace_of_restored_job_has_restored_elements_and_barriers_that_overtake(tmp_path: Path) -> None:
-    run = RunDescription.model_validate({"seed": 0, "policy": "fifo", "clock": "virtual"})
+    run = RunDescription()
     writer = RecordingWriter(tmp_path / "recording", Level.FULL, run)
     run_unaligned(writer)
     writer.finish(RunStatus.COMPLETE)

@@ -110,7 +110,7 @@ def _edit(path: Path, old: str, new: str) -> None:
     [
         (lambda d: (d / "manifest.json").unlink(), "not a recording: it has no manifest.json"),
         (lambda d: _truncate(d / "manifest.json"), "damaged manifest"),
-        (lambda d: (d / "manifest.json").write_text(" [{}]"), "damaged manifest: file: expected an object, got a list"),
+        (lambda d: (d / "manifest.json").write_text(" [{}]"), "damaged manifest: file: Expected `object`, got `array`"),
         (lambda d: _edit(d / "manifest.json", '"complete"', '"finished"'), "damaged manifest: status"),
         (lambda d: _edit(d / "manifest.json", '"elements"', '"verbose"'), "damaged manifest: level"),
         (

@@ -89,7 +89,7 @@ def test_path_without_recording_is_refused_by_name(tmp_path: Path) -> None:
     [
         ({"format_version": 99}, "recorded in format 99, but this flowsim reads format"),
         ({"level": "most"}, "damaged manifest: level: expected one of off, elements, full, got 'most'"),
-        ({"status": "fine"}, "damaged manifest: status: Input should be 'running', 'complete'"),
+        ({"status": "fine"}, "damaged manifest: status: Invalid enum value 'fine'"),
         ({"epochs": 7}, "has 7 epochs, but 2 are complete, or one of them was changed"),
         ({"last_marker": "0" * 64}, "has 2 epochs, but 2 are complete, or one of them was changed"),
         ({"rows": {"actions": 3}}, "states 3 rows for table actions, but its parts have 2"),

@@ -13,7 +13,9 @@ import msgspec
 from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.canonical import canonical_json, sha256
-from flowsim.recording.recorded_file import recorded_bytes
+from flowsim.recording.recorded_file import StoredFiles
+from flowsim.recording.stored_json import decoded, encoded
+from flowsim.recording.table_file import part_name
 from flowsim.state.key_group_range_assignment import UPPER_BOUND_MAX_PARALLELISM
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.streamrecord.checkpoint_options import SnapshotType
@@ -23,6 +25,8 @@ CHECKPOINT_FORMAT_VERSION: Final = 2
 _READABLE: Final = (1, CHECKPOINT_FORMAT_VERSION)
 """Version 1 has no table ``stored_state``."""
 CONTENT: Final = "flowsim checkpoint"
+CHECKPOINT: Final = StoredFiles("checkpoint", "written", "the manifest", "use another checkpoint")
+damaged: Final = CHECKPOINT.damaged
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Subtask = Annotated[int, msgspec.Meta(ge=0, lt=UPPER_BOUND_MAX_PARALLELISM)]
@@ -156,7 +160,7 @@ class CheckpointManifest(_Struct, frozen=True):
     def to_bytes(self) -> bytes:
         """Returns the content of the file, with the digest."""
         complete = msgspec.structs.replace(self, digest=self.computed_digest())
-        return msgspec.json.format(msgspec.json.encode(complete), indent=2) + b"\n"
+        return encoded(complete)
 
 
 class _Kind(msgspec.Struct):
@@ -166,34 +170,15 @@ class _Kind(msgspec.Struct):
 
 def part_path(directory: Path, table: str, part: int) -> Path:
     """Returns the path of a part."""
-    return directory / table / f"part-{part:05d}.parquet"
-
-
-def damaged(path: Path, what: str) -> BadInput:
-    """Returns the error for a file of a checkpoint that differs from what was written."""
-    return BadInput(f"{path}: {what}: the checkpoint is damaged; use another checkpoint")
-
-
-def read_file(path: Path, max_bytes: int, limit: str, depth: int = 0) -> bytes:
-    """Returns the content of a file of a checkpoint. Raises FileNotFoundError, and BadInput that names the file.
-
-    ``limit``: the name of the limit of ``max_bytes``. ``depth``: the number of folders above it that belong to the
-    checkpoint.
-    """
-    try:
-        return recorded_bytes(path, max_bytes, limit, depth, damaged)
-    except (FileNotFoundError, NotADirectoryError):
-        raise FileNotFoundError(path) from None
-    except OSError as error:
-        raise damaged(path, f"cannot be read ({error.strerror})") from None
+    return directory / table / part_name(part)
 
 
 def is_checkpoint(directory: Path, limits: Limits = DEFAULT_LIMITS) -> bool:
     """Returns True if the directory has the manifest of a checkpoint, of any format version."""
     try:
-        content = read_file(directory / MANIFEST, limits.description_bytes, "description_bytes")
-        return msgspec.json.decode(content, type=_Kind).content == CONTENT
-    except (OSError, BadInput, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        content = CHECKPOINT.content(directory / MANIFEST, limits.description_bytes, "description_bytes")
+        return decoded(content, _Kind).content == CONTENT
+    except (FileNotFoundError, BadInput, ValueError):
         return False
 
 
@@ -201,11 +186,11 @@ def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Checkpoin
     """Reads and checks the manifest. Raises BadInput."""
     path = directory / MANIFEST
     try:
-        content = read_file(path, limits.description_bytes, "description_bytes")
+        content = CHECKPOINT.content(path, limits.description_bytes, "description_bytes")
     except FileNotFoundError:
         raise _no_checkpoint(directory) from None
     try:
-        kind = msgspec.json.decode(content, type=_Kind)
+        kind = decoded(content, _Kind)
         if kind.content != CONTENT:
             raise BadInput(f"{path}: not the manifest of a checkpoint: give a folder such as chk-1 or savepoint-1")
         if kind.format_version not in _READABLE:
@@ -213,8 +198,8 @@ def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Checkpoin
                 f"{path}: written in format {kind.format_version}, but this flowsim reads the formats "
                 f"{' and '.join(map(str, _READABLE))}: use the flowsim that wrote the checkpoint"
             )
-        manifest = msgspec.json.decode(content, type=CheckpointManifest)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        manifest = decoded(content, CheckpointManifest)
+    except ValueError as error:
         raise damaged(path, str(error)) from None
     if manifest.digest != manifest.computed_digest():
         raise damaged(path, "was changed after it was written")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from flowsim.checkpoints.storage.directory.manifest import StoredPart, part_path
 from flowsim.checkpoints.storage.directory.tables import (
@@ -27,6 +26,7 @@ from flowsim.checkpoints.storage.directory.tables import (
     of_names,
     of_numbers,
 )
+from flowsim.recording.table_file import TableFileWriter
 from flowsim.state.redistribution.operator_state import StoredContent
 from flowsim.state.snapshots.stored_streams import (
     ChannelStateStream,
@@ -152,7 +152,6 @@ class TableWriter:
         "_pending",
         "_pending_bytes",
         "_pending_rows",
-        "_sink",
         "_table",
         "_writer",
     )
@@ -167,8 +166,7 @@ class TableWriter:
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = self._pending_bytes = 0
         self._part_rows = self._part_bytes = 0
-        self._sink = pa.BufferOutputStream()
-        self._writer: pq.ParquetWriter | None = None
+        self._writer: TableFileWriter | None = None
 
     def append(self, batch: Batch) -> None:
         """Adds rows. Raises OSError."""
@@ -185,25 +183,22 @@ class TableWriter:
         if self._pending:
             self._end_group()
         if self._writer is not None:
-            self._end_part()
+            self._end_part(self._writer)
 
     def _end_group(self) -> None:
         group = pa.Table.from_batches(self._pending).unify_dictionaries()
         if self._writer is None:
-            self._sink = pa.BufferOutputStream()
-            self._writer = pq.ParquetWriter(self._sink, self._table.written_schema, **_options(self._table))
-        self._writer.write_table(group, row_group_size=2 * _GROUP_ROWS)
+            self._writer = TableFileWriter(self._table.written_schema, **_options(self._table))
+        self._writer.write(group, 2 * _GROUP_ROWS)
         self._part_rows += self._pending_rows
         self._part_bytes += self._pending_bytes
         self._pending = []
         self._pending_rows = self._pending_bytes = 0
         if self._part_rows >= _PART_ROWS or self._part_bytes >= _PART_BYTES:
-            self._end_part()
+            self._end_part(self._writer)
 
-    def _end_part(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        content = self._sink.getvalue()
+    def _end_part(self, writer: TableFileWriter) -> None:
+        content = writer.content()
         path = part_path(self._directory, self._table.name, len(self.parts))
         path.parent.mkdir(exist_ok=True)
         write_synced(path, content)
@@ -215,8 +210,6 @@ class TableWriter:
 
 def _options(table: StateTable) -> dict[str, Any]:
     return {
-        "compression": "zstd",
-        "compression_level": 1,
         "use_dictionary": table.names("s"),
         "write_statistics": table.names("i", "q"),
         "store_schema": False,

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.laws.channels.end_elements import received_ends, sent_ends
+from flowsim.laws.elements import received_ends, sent_ends
 from flowsim.laws.event_time.paths import held_back
 from flowsim.laws.findings import EVIDENCE_ROWS, Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task

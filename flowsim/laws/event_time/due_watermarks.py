@@ -13,10 +13,10 @@ from flowsim.laws.elements import sent_records
 from flowsim.laws.event_time.idle_clock import Event, Moment, TaskActivity, calls_of
 from flowsim.laws.event_time.merged_splits import NEVER, WHOLE, Generated, MergedSplits, Owed
 from flowsim.laws.event_time.paths import WATERMARK, strategy_of
+from flowsim.laws.free_moments import QUIESCED, STOPPED
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Slice
-from flowsim.laws.timers.free_moments import QUIESCED, STOPPED
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _OPEN: Final = int(LifeEvent.OPEN)

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
+from flowsim.laws.free_moments import BUSY, REAL_TIME_NS
 from flowsim.laws.machine import reads
 from flowsim.laws.slices import Slice
-from flowsim.laws.timers.free_moments import BUSY, REAL_TIME_NS
 from flowsim.units import NS_PER_MS
 
 ACTIONS: Final = ("time_ns", "phase", "kind", "priority")

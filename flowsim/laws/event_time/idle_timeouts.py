@@ -15,10 +15,10 @@ from flowsim.laws.event_time.idle_clock import Calls, Event, IdleClock, TaskActi
 from flowsim.laws.event_time.merged_splits import ENDED, RECORD
 from flowsim.laws.event_time.paths import ACTIVE, IDLE, STATUS, WATERMARK, EventTimePaths, strategy_of
 from flowsim.laws.findings import Findings
+from flowsim.laws.free_moments import QUIESCED, STOPPED
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Ints, Slice
-from flowsim.laws.timers.free_moments import QUIESCED, STOPPED
 from flowsim.units import NS_PER_MS
 
 _STRAIGHT: Final = ("map", "filter", "flat_map")

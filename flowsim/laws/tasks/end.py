@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import DRAIN, ElementKind, Level, LifeEvent
-from flowsim.laws.channels.end_elements import sent_ends_and_idleness
+from flowsim.laws.elements import sent_ends_and_idleness
 from flowsim.laws.event_time.paths import EventTimePaths
 from flowsim.laws.findings import FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task

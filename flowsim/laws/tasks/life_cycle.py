@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
-from flowsim.laws.channels.end_elements import received_ends, sent_ends
+from flowsim.laws.elements import received_ends, sent_ends
 from flowsim.laws.findings import FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT

@@ -11,8 +11,8 @@ import numpy as np
 from flowsim.facts.kinds import TimeDomain, TimerAction
 from flowsim.laws.event_time.paths import FREE, INPUTS
 from flowsim.laws.findings import Findings, named
+from flowsim.laws.free_moments import FreeMoments
 from flowsim.laws.slices import Mask, Row, Rows, each_row
-from flowsim.laws.timers.free_moments import FreeMoments
 from flowsim.laws.timers.waiting import Due, Name, Waiting
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
 

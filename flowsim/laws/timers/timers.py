@@ -7,16 +7,16 @@ from operator import itemgetter
 from typing import Final
 
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
-from flowsim.laws.channels.end_elements import received_ends
+from flowsim.laws.elements import received_ends
 from flowsim.laws.event_time.marks import arrived_event_time, generated_event_time, sent_event_time, watermarks
 from flowsim.laws.event_time.origins import CombinedInputs
 from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths
 from flowsim.laws.findings import FoundByLaw
+from flowsim.laws.free_moments import QUIESCED, STOPPED, FreeMoments
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Attempts, Law
 from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Mask, Rows, Slice
-from flowsim.laws.timers.free_moments import QUIESCED, STOPPED, FreeMoments
 from flowsim.laws.timers.keys import OwnKeys
 from flowsim.laws.timers.service import COLUMNS, FORWARDED, NEVER, PLACE, Service, Step
 

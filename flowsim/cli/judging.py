@@ -11,9 +11,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from flowsim.errors import BadInput, MissingExtra, did_you_mean
+from flowsim.errors import BadInput, MissingExtra
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.law_ids import LAW_IDS
+from flowsim.laws.law_names import why_unknown
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
@@ -70,8 +71,8 @@ class Judge:
         for law in self.laws or ():
             if law.endswith(SUFFIX):
                 self._check_sql(law)
-            elif law not in LAW_IDS and law != RECOMPUTE:
-                raise BadInput(f"--law: there is no law {law!r}{did_you_mean(law, [*LAW_IDS, RECOMPUTE])}")
+            elif unknown := why_unknown(law, RECOMPUTE):
+                raise BadInput(f"--law: {unknown}")
 
     def _check_sql(self, law: str) -> None:
         if not self.allow_sql:
@@ -124,7 +125,9 @@ class Judge:
         """
         queries = [read_sql_law(Path(law)) for law in self.laws or () if law.endswith(SUFFIX)]
         only_queries = len(queries) == len(self.laws or ())
-        names = None if only_queries else [law for law in self.laws or () if law in LAW_IDS]
+        names = (
+            None if only_queries else [law for law in self.laws or () if not law.endswith(SUFFIX) and law != RECOMPUTE]
+        )
         plans = plans if self._judges_recompute else ()
         runs = open_runs(opened)
         on_spark, why = self._choice(sum(run.rows for run in runs), [path for path in paths if is_uri(str(path))])

@@ -1,4 +1,7 @@
-"""All laws: every module of this package with a tuple ``LAWS`` adds its own, so a new law is a new file and its id."""
+"""All laws: every module of a family with a tuple ``LAWS`` adds its own.
+
+Another package appends a folder to the ``__path__`` of a family, before this module is imported.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ FAMILIES: Final = ("channels", "event_time", "windows", "tasks", "network", "tim
 def _laws() -> Iterator[Law]:
     for family in FAMILIES:
         package = import_module(f"{flowsim.laws.__name__}.{family}")
-        for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
+        for module in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
             yield from getattr(import_module(f"{package.__name__}.{module}"), "LAWS", ())
 
 

@@ -1,4 +1,4 @@
-"""The ids of all laws: commands and scenarios check the name of a law without importing the laws."""
+"""The ids of all laws of flowsim, to check a name without importing the laws; ``make docs`` writes it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import BufferTimeoutError, create_job_graph
 from flowsim.graph.placement import PlacementError, unknown_task_manager
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.laws.law_ids import LAW_IDS
+from flowsim.laws.law_names import why_unknown
 from flowsim.quantities import count_text
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.features.expect import ExpectModel, RunExpectationsModel
@@ -49,8 +49,8 @@ def check_generators_end(model: ScenarioModel, until_ns: int | None, problems: P
 def check_expectations(expect: ExpectModel, model: ScenarioModel, problems: Problems, at: Path = ("expect",)) -> None:
     """Reports unknown laws, sinks and nodes in expectations, which are the value at path ``at`` of the document."""
     for law in expect.laws:
-        if law not in LAW_IDS:
-            problems.at_key((*at, "laws", law), f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
+        if unknown := why_unknown(law):
+            problems.at_key((*at, "laws", law), unknown)
     for within, block in expect.blocks:
         _check_block(block, model, problems, (*at, *within))
 

@@ -12,6 +12,7 @@ from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.law_ids import LAW_IDS
+from flowsim.laws.law_names import why_unknown
 from flowsim.quantities import count_text
 from flowsim.testing.runs import Job, JobRun, run_job
 from flowsim.testing.schedule import FIFO, Schedule, some_schedules
@@ -45,7 +46,7 @@ def assert_laws(
     """
     __tracebackhide__ = True
     for law in (*must_examine, *expect_violated):
-        if law not in LAW_IDS:
+        if why_unknown(law):
             raise BadInput(f"there is no law {law!r}; there are: {', '.join(LAW_IDS)}")
     if isinstance(job, JobRun):
         if schedule is not None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from flowsim.errors import BadInput, did_you_mean
+from flowsim.errors import BadInput
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.files import RecordedFiles
 from flowsim.laws.graph_check import checked_job_graph
 from flowsim.laws.judge import Errand, Judgement, Judging, applicable, judging
 from flowsim.laws.law import Law, Outcome
-from flowsim.laws.law_ids import LAW_IDS
+from flowsim.laws.law_names import why_unknown
 from flowsim.recording.reader import Recording
 from flowsim.validation.in_process import InProcess, Progress
 from flowsim.validation.recorded_run import RecordedRun, Work
@@ -111,6 +111,6 @@ def validate(
 def chosen_laws(laws: Sequence[str] | None) -> list[Law]:
     """Returns the laws by their ids, in catalogue order. Raises BadInput for an unknown law."""
     for given in laws or ():
-        if given not in LAW_IDS:
-            raise BadInput(f"there is no law {given!r}{did_you_mean(given, LAW_IDS)}")
+        if unknown := why_unknown(given):
+            raise BadInput(unknown)
     return [law for law in LAWS if laws is None or law.id in laws]

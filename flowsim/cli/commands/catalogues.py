@@ -17,7 +17,6 @@ from flowsim.errors import BadInput, did_you_mean
 from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.laws.catalogue import LAWS, common_terms
 from flowsim.laws.law import Law
-from flowsim.laws.law_ids import LAW_IDS
 from flowsim.scenario.json_schema import json_schema
 
 OneLaw = Annotated[
@@ -54,7 +53,7 @@ def _described(law: Law) -> dict[str, object]:
 def _one_law(law_id: str) -> Answer:
     law = next((law for law in LAWS if law.id == law_id), None)
     if law is None:
-        raise BadInput(f"unknown law {law_id!r}{did_you_mean(law_id, LAW_IDS)}")
+        raise BadInput(f"unknown law {law_id!r}{did_you_mean(law_id, [law.id for law in LAWS])}")
 
     title, terms = common_terms(law)
 

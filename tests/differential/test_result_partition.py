@@ -19,6 +19,7 @@ from flowsim.network.errors import BufferPoolDestroyed, IllegalArgument, Illegal
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
+from flowsim.state.redistribution.channel_state_handles import ResultSubpartitionInfo
 from flowsim.streamrecord.events import (
     CancelCheckpointMarker,
     CheckpointBarrier,
@@ -59,11 +60,11 @@ class Recorder:
         self.reported = reported
         self.futures = futures
 
-    def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
-        self.reported.append(f"state{checkpoint_id}:{subpartition}:{joined(payloads)}")
+    def add_output_data(self, checkpoint_id: int, info: ResultSubpartitionInfo, payloads: Sequence[bytes]) -> None:
+        self.reported.append(f"state{checkpoint_id}:{info.subpartition}:{joined(payloads)}")
 
     def add_output_data_future(
-        self, checkpoint_id: int, subpartition: int, future: Completion[Sequence[bytes]]
+        self, checkpoint_id: int, info: ResultSubpartitionInfo, future: Completion[Sequence[bytes]]
     ) -> None:
         self.futures.append(future)
 
@@ -102,7 +103,7 @@ class ResultPartitionMachine(DifferentialMachine):
         for index in range(count):
             subpartition = self.partition.subpartition(index)
             assert isinstance(subpartition, PipelinedSubpartition)
-            subpartition.set_channel_state_writer(Recorder(self.reported, self.futures))
+            subpartition.set_channel_state_writer(Recorder(self.reported, self.futures), 0)
             self.subpartitions.append(subpartition)
         self.views: list[int] = []
         self.buffers: list[Buffer] = []

@@ -12,6 +12,7 @@ from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
+from flowsim.state.redistribution.channel_state_handles import ResultSubpartitionInfo
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, StopMode
 from tests.support.barriers import ALIGNED, UNALIGNED
 from tests.support.flink.golden import cases
@@ -24,11 +25,11 @@ ERRORS = {"IllegalStateException": IllegalState}
 class Unused:
     """A channel state writer, which the oracle sets before each unaligned barrier; the second time is refused."""
 
-    def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: object) -> None:
+    def add_output_data(self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, payloads: object) -> None:
         """Not compared."""
 
     def add_output_data_future(
-        self, checkpoint_id: int, subpartition: int, future: Completion[Sequence[bytes]]
+        self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, future: Completion[Sequence[bytes]]
     ) -> None:
         """Not compared."""
 
@@ -72,7 +73,7 @@ class Play:
             case ["add_barrier", "aligned"]:
                 return subpartition.add_event(CheckpointBarrier(1, 1, ALIGNED))
             case ["add_barrier", "unaligned"]:
-                subpartition.set_channel_state_writer(Unused())
+                subpartition.set_channel_state_writer(Unused(), 0)
                 return subpartition.add_event(CheckpointBarrier(1, 1, UNALIGNED))
             case ["finish"]:
                 return subpartition.finish()

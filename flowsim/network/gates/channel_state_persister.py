@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Protocol
 
+from flowsim.network.channel_state_writer import ChannelStateWriter
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.events import CheckpointBarrier, Event, EventAnnouncement
-
-
-class InputStateWriter(Protocol):
-    """Stores the data of input channels.
-
-    A Protocol, because the network does not import the tasks. Flink: ChannelStateWriter.
-    """
-
-    def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
-        """Stores ``payloads``, which ``channel`` delivered before the barrier of the checkpoint."""
 
 
 class CheckpointStatus(Enum):
@@ -40,7 +30,7 @@ class ChannelStatePersister:
 
     __slots__ = ("status", "last_seen_barrier", "_writer", "_channel")
 
-    def __init__(self, writer: InputStateWriter, channel: InputChannelInfo) -> None:
+    def __init__(self, writer: ChannelStateWriter, channel: InputChannelInfo) -> None:
         self.status = CheckpointStatus.COMPLETED
         self.last_seen_barrier = -1
         self._writer = writer

@@ -10,9 +10,10 @@ from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import DataType, wire_size
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.channel_state_writer import ChannelStateWriter
 from flowsim.network.errors import InputGateClosed
 from flowsim.network.gates.buffer_debloater import BufferDebloater, ThroughputCalculator
-from flowsim.network.gates.channel_state_persister import ChannelStatePersister, InputStateWriter
+from flowsim.network.gates.channel_state_persister import ChannelStatePersister
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.input_gate import AvailabilityHelper, BufferOrEvent, EndOfDataStatus
 from flowsim.network.gates.local_input_channel import LocalInputChannel
@@ -87,7 +88,7 @@ class SingleInputGate:
         """The last announced buffer size in bytes; channels that are connected later get it too."""
         self._edge = -1
         self._trace: TaskTrace | None = None
-        self._persisters: tuple[InputStateWriter, int] | None = None
+        self._persisters: tuple[ChannelStateWriter, int] | None = None
         """The writer of channel state, and the index of the gate in its task; None without unaligned checkpoints."""
         self._recovered: dict[int, RecoveredInputChannel] = {}
         """The channels with stored data, by index in the gate, until it has been read."""
@@ -126,7 +127,7 @@ class SingleInputGate:
 
     # Unaligned checkpoints, and the data that they stored.
 
-    def set_channel_state_writer(self, writer: InputStateWriter, gate: int) -> None:
+    def set_channel_state_writer(self, writer: ChannelStateWriter, gate: int) -> None:
         """Lets unaligned checkpoints store data; called before the first channel is used. ``gate``: index in the task."""
         self._persisters = writer, gate
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.channel_state_writer import ChannelStateWriter
 from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition, BoundedData
-from flowsim.network.partitions.channel_state import ChannelStateWriter
 from flowsim.network.partitions.result_partition import PartitionOwner, ResultPartition, SubpartitionConnector
 from flowsim.network.partitions.result_subpartition import ResultSubpartition
 
@@ -47,7 +47,7 @@ class BlockingResultPartition(ResultPartition):
     def _on_created(self, subpartition: ResultSubpartition) -> None:
         """Does nothing: the subpartition cannot be read yet."""
 
-    def set_channel_state_writer(self, writer: ChannelStateWriter) -> None:
+    def set_channel_state_writer(self, writer: ChannelStateWriter, partition: int) -> None:
         """Does nothing: the data is complete before it is read."""
 
     def await_all_data_processed(self) -> None:

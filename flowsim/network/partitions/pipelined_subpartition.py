@@ -9,9 +9,9 @@ from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import DataType, buffer_kind, wire_size
 from flowsim.network.buffers.buffer_builder import EventConsumer
+from flowsim.network.channel_state_writer import NO_OP, ChannelStateWriter
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalArgument, IllegalState
-from flowsim.network.partitions.channel_state import NO_OP, ChannelStateWriter
 from flowsim.network.partitions.prioritized_deque import PrioritizedList, PrioritizedQueue
 from flowsim.network.partitions.result_subpartition import (
     REFUSED,
@@ -21,6 +21,7 @@ from flowsim.network.partitions.result_subpartition import (
     BufferAvailabilityListener,
     Consumer,
 )
+from flowsim.state.redistribution.channel_state_handles import ResultSubpartitionInfo
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfPartitionEvent, Event
 
 
@@ -57,6 +58,7 @@ class PipelinedSubpartition:
         "listener",
         "on_all_data_processed",
         "_state_writer",
+        "_state_info",
         "_state_future",
         "_state_checkpoint",
         "_barrier_number",
@@ -93,7 +95,8 @@ class PipelinedSubpartition:
         self.listener: BufferAvailabilityListener | None = None
         self.on_all_data_processed: Callable[[], None] | None = None
         """Called when the reader has processed all records up to EndOfData (rule 7.12); None: the writer does not wait."""
-        self._state_writer: ChannelStateWriter = NO_OP
+        self._state_writer = NO_OP
+        self._state_info = ResultSubpartitionInfo(-1, index)
         self._state_future: Completion[Sequence[bytes]] | None = None
         self._state_checkpoint = 0
         self._barrier_number = 0
@@ -102,11 +105,11 @@ class PipelinedSubpartition:
         self._channel_id = channel_id
         self._queued = 0
 
-    def set_channel_state_writer(self, writer: ChannelStateWriter) -> None:
+    def set_channel_state_writer(self, writer: ChannelStateWriter, partition: int) -> None:
         """Sets where unaligned checkpoints store overtaken data. Raises IllegalState the second time."""
         if self._state_writer is not NO_OP:
             raise IllegalState(f"subpartition {self.index} has a channel state writer already")
-        self._state_writer = writer
+        self._state_writer, self._state_info = writer, ResultSubpartitionInfo(partition, self.index)
 
     # The reader's methods.
 
@@ -327,28 +330,21 @@ class PipelinedSubpartition:
         behind = islice(self.buffers, self.buffers.priority_elements, None)
         overtaken: Sequence[bytes] = [_bytes_of(consumer) for consumer in behind if consumer.event is None]
         if overtaken:
-            self._state_writer.add_output_data(barrier.checkpoint_id, self.index, overtaken)
+            self._state_writer.add_output_data(barrier.checkpoint_id, self._state_info, overtaken)
 
     def _await_timeout(self, barrier: CheckpointBarrier) -> None:
         self._fail_future(f"checkpoint {barrier.checkpoint_id} came before the barrier was read")
         self._state_checkpoint = barrier.checkpoint_id
         self._barrier_number = self._queued
         self._state_future = Completion()
-        self._state_writer.add_output_data_future(barrier.checkpoint_id, self.index, self._state_future)
+        self._state_writer.add_output_data_future(barrier.checkpoint_id, self._state_info, self._state_future)
 
     def _promote(self, consumer: EventConsumer, barrier: CheckpointBarrier) -> None:
         self.buffers.get_and_remove(lambda queued: queued is consumer)
         self.buffers.add_priority_element(EventConsumer(barrier.as_unaligned(), True))
         if self._trace is not None:
-            self._trace.buffer(
-                self._channel_id,
-                BufferSide.PRIORITIZED,
-                self._barrier_number,
-                BufferKind.PRIORITY_EVENT,
-                -1,
-                self.backlog,
-                -1,
-            )
+            number, kind = self._barrier_number, BufferKind.PRIORITY_EVENT
+            self._trace.buffer(self._channel_id, BufferSide.PRIORITIZED, number, kind, -1, self.backlog, -1)
 
     def _complete_in_line(self, barrier: CheckpointBarrier) -> None:
         """Completes the future without data: the barrier is read in order and overtook no data (rule 5.32)."""

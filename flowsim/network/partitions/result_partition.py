@@ -10,29 +10,23 @@ from typing import Protocol
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.channel_state_writer import ChannelStateWriter
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
-from flowsim.network.partitions.channel_state import ChannelStateWriter
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition, QueueLength
 from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, ResultSubpartition
 from flowsim.streamrecord.events import EndOfData, Event, StopMode
 
 
 class PartitionOwner(Protocol):
-    """The task that writes to a partition.
-
-    A Protocol, because the network does not import the tasks.
-    """
+    """The task that writes to a partition; a Protocol, because the network does not import the tasks."""
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Blocks the task until ``pool`` may have a segment again (rule 5.42)."""
 
 
 class SubpartitionConnector(Protocol):
-    """Connects the channels of the consumers.
-
-    A Protocol, because the network does not import the cluster, whose PartitionConnector implements it.
-    """
+    """Connects the channels of the consumers; a Protocol, because the cluster, which implements it, is not imported."""
 
     def on_subpartition_created(self, subpartition: ResultSubpartition) -> None:
         """Called when ``subpartition`` can be read for the first time."""
@@ -106,15 +100,15 @@ class ResultPartition:
         self._unprocessed = subpartitions
         self.all_data_processed: Completion[None] = Completion.completed()
         """Done when the readers of all subpartitions have processed all records (rule 4.15)."""
-        self._state_writer: ChannelStateWriter | None = None
+        self._state_writer: tuple[ChannelStateWriter, int] | None = None
 
     def await_all_data_processed(self) -> None:
         """Lets the readers acknowledge that they have processed all records; called before the first one."""
         self.all_data_processed = Completion()
 
-    def set_channel_state_writer(self, writer: ChannelStateWriter) -> None:
+    def set_channel_state_writer(self, writer: ChannelStateWriter, partition: int) -> None:
         """Lets unaligned checkpoints store queued data; called before the first subpartition is created."""
-        self._state_writer = writer
+        self._state_writer = writer, partition
 
     def recover(self, index: int, payload: bytes) -> None:
         """Queues a stored buffer, before all new data (rule 12.92)."""
@@ -166,7 +160,7 @@ class ResultPartition:
         if not self.all_data_processed.is_done:
             created.on_all_data_processed = self._on_subpartition_processed
         if self._state_writer is not None:
-            created.set_channel_state_writer(self._state_writer)
+            created.set_channel_state_writer(*self._state_writer)
         return created
 
     def _on_created(self, subpartition: ResultSubpartition) -> None:

@@ -11,13 +11,13 @@ from enum import Enum
 from typing import Protocol
 
 from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.network.channel_state_writer import ChannelStateWriteResult
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.checkpointable import DelayableTimer
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.operator_state import FINISHED_ON_RESTORE, TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.task_clock import Clock
-from flowsim.tasks.checkpointing.channel_state_writer import ChannelStateWriteResult
 from flowsim.tasks.checkpointing.job_master_gateway import TaskStateManager
 from flowsim.tasks.checkpointing.stream_operator_state_handler import OperatorSnapshotFutures
 from flowsim.units import NS_PER_MS, NS_PER_SECOND

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from flowsim.errors import FlowsimError
 from flowsim.facts.kinds import CheckpointStep
+from flowsim.network.channel_state_writer import ChannelStateWriter, ChannelStateWriteResult
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
@@ -19,7 +20,6 @@ from flowsim.tasks.checkpointing.async_checkpoint_runnable import (
     CheckpointedTask,
     ClosingOperation,
 )
-from flowsim.tasks.checkpointing.channel_state_writer import ChannelStateWriter, ChannelStateWriteResult
 from flowsim.tasks.checkpointing.checkpoint_observer import CheckpointObserver
 from flowsim.tasks.checkpointing.job_master_gateway import TaskStateManager
 from flowsim.tasks.checkpointing.stream_operator_state_handler import OperatorSnapshotFutures

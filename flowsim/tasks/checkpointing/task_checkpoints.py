@@ -11,6 +11,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MAX_PRIORITY, MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.network.channel_state_writer import NO_OP, ChannelStateWriter
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.completion import Completion
@@ -25,12 +26,7 @@ from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrie
 from flowsim.task_clock import TaskClock
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import AsyncOperations
 from flowsim.tasks.checkpointing.channel_state_reader import ChannelRecovery
-from flowsim.tasks.checkpointing.channel_state_writer import (
-    ChannelStateWriter,
-    PartitionChannelState,
-    StoredChannels,
-    TaskChannelStateWriter,
-)
+from flowsim.tasks.checkpointing.channel_state_writer import StoredChannels, TaskChannelStateWriter
 from flowsim.tasks.checkpointing.checkpoint_observer import CheckpointObserver
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.checkpointing.rpc_checkpoint_responder import RpcCheckpointResponder
@@ -116,7 +112,7 @@ class TaskCheckpoints:
         inputs = network_inputs(task.input)
         self._gates = [(each, gate) for each, of_input in zip(inputs, gates, strict=True) for gate in of_input]
         """The gates in the order of the inputs, each with its input."""
-        writer = self._channel_state_writer(checkpointing) if settings.unaligned else ChannelStateWriter()
+        writer = self._channel_state_writer(checkpointing) if settings.unaligned else NO_OP
         self._pool = AsyncOperations(task.scheduler, lambda: self.now_ns, settings, task.wake)
         self.coordinator = SubtaskCheckpointCoordinator(
             task.chain,
@@ -155,7 +151,7 @@ class TaskCheckpoints:
         for number, (_, gate) in enumerate(self._gates):
             gate.set_channel_state_writer(writer, number)
         for number, output in enumerate(self._task.writers):
-            output.partition.set_channel_state_writer(PartitionChannelState(writer, number))
+            output.partition.set_channel_state_writer(writer, number)
         return writer
 
     # What the barrier handler and the coordinator need of the task.

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flowsim.network.channel_state_writer import ChannelStateWriter, ChannelStateWriteResult
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
@@ -17,7 +18,6 @@ from flowsim.streamrecord.checkpoint_exception import CheckpointException, Check
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier, Event
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import AsyncOperation, AsyncOperations
-from flowsim.tasks.checkpointing.channel_state_writer import ChannelStateWriter, ChannelStateWriteResult
 from flowsim.tasks.checkpointing.stream_operator_state_handler import StreamOperatorStateHandler
 from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import SubtaskCheckpointCoordinator
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper

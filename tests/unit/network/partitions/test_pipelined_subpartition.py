@@ -15,6 +15,7 @@ from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import REFUSED
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.state.redistribution.channel_state_handles import ResultSubpartitionInfo
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, StopMode
 from flowsim.task_clock import TaskClock
@@ -29,11 +30,11 @@ class Kept:
         self.overtaken: list[tuple[int, int, list[bytes]]] = []
         self.futures: list[Completion[Sequence[bytes]]] = []
 
-    def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
-        self.overtaken.append((checkpoint_id, subpartition, list(payloads)))
+    def add_output_data(self, checkpoint_id: int, info: ResultSubpartitionInfo, payloads: Sequence[bytes]) -> None:
+        self.overtaken.append((checkpoint_id, info.subpartition, list(payloads)))
 
     def add_output_data_future(
-        self, checkpoint_id: int, subpartition: int, future: Completion[Sequence[bytes]]
+        self, checkpoint_id: int, info: ResultSubpartitionInfo, future: Completion[Sequence[bytes]]
     ) -> None:
         self.futures.append(future)
 
@@ -103,7 +104,7 @@ def test_poll_reports_whether_buffer_is_whole() -> None:
 
 def test_timeoutable_barrier_read_in_order_overtakes_nothing() -> None:
     subpartition, kept = PipelinedSubpartition(0), Kept()
-    subpartition.set_channel_state_writer(kept)
+    subpartition.set_channel_state_writer(kept, 0)
     add(subpartition, b"before")
     subpartition.add_event(barrier(4, TIMEOUTABLE))
     subpartition.poll()
@@ -117,7 +118,7 @@ def test_timeoutable_barrier_read_in_order_overtakes_nothing() -> None:
 def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
     reported: list[int] = []
     subpartition, kept = PipelinedSubpartition(0), Kept()
-    subpartition.set_channel_state_writer(kept)
+    subpartition.set_channel_state_writer(kept, 0)
     subpartition.create_read_view(Listener(on_priority_event=reported.append))
     add(subpartition, b"read")
     add(subpartition, b"over")
@@ -139,7 +140,7 @@ def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
 @pytest.mark.parametrize("ending", ["abort", "next barrier", "release"])
 def test_channel_state_future_fails_when_barrier_is_aborted(ending: str) -> None:
     subpartition, kept = PipelinedSubpartition(0), Kept()
-    subpartition.set_channel_state_writer(kept)
+    subpartition.set_channel_state_writer(kept, 0)
     subpartition.add_event(barrier(4, TIMEOUTABLE))
     if ending == "abort":
         subpartition.abort_checkpoint(4)
@@ -160,7 +161,7 @@ def test_unaligned_barrier_keeps_overtaken_buffers_including_unfinished() -> Non
     """Rule 5.28: only the first priority event is announced."""
     reported: list[int] = []
     subpartition, kept = PipelinedSubpartition(0), Kept()
-    subpartition.set_channel_state_writer(kept)
+    subpartition.set_channel_state_writer(kept, 0)
     subpartition.create_read_view(Listener(on_priority_event=reported.append))
     add(subpartition, b"full")
     add(subpartition, b"tail", finished=False)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from flowsim.checkpoints.storage.stream_store import StreamStore
+from flowsim.network.channel_state_writer import ChannelStateWriteResult
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo, ResultSubpartitionInfo
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
 from flowsim.streamrecord.events import SubtaskConnectionDescriptor
 from flowsim.tasks.checkpointing.channel_state_reader import read_input_data, read_output_data
-from flowsim.tasks.checkpointing.channel_state_writer import (
-    ChannelStateWriteResult,
-    StoredChannels,
-    TaskChannelStateWriter,
-)
+from flowsim.tasks.checkpointing.channel_state_writer import StoredChannels, TaskChannelStateWriter
 
 READ, UNREAD = ResultSubpartitionInfo(0, 0), ResultSubpartitionInfo(0, 1)
 EMPTY = InputChannelInfo(0, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flowsim.network.channel_state_writer import NO_OP, ChannelStateWriteResult
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
@@ -15,7 +16,6 @@ from flowsim.state.redistribution.operator_state import (
 )
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import AsyncCheckpointRunnable, reason_of
-from flowsim.tasks.checkpointing.channel_state_writer import ChannelStateWriter, ChannelStateWriteResult
 from flowsim.tasks.checkpointing.stream_operator_state_handler import OperatorSnapshotFutures
 from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import AbortedCheckpoints
 from flowsim.units import NS_PER_MS
@@ -167,7 +167,7 @@ def test_first_error_of_a_notification_is_raised_after_all_operators() -> None:
 
 
 def test_writer_of_a_job_without_unaligned_checkpoints_stores_nothing() -> None:
-    writer = ChannelStateWriter()
+    writer = NO_OP
     writer.start(1, ALIGNED)
     writer.finish_input(1)
     writer.finish_output(1)

@@ -29,7 +29,10 @@ Pairs = list[tuple[Window, Window]]
 
 
 class MergingOperator(Protocol):
-    """The methods of the window operator that merging needs; they use its current key."""
+    """The parts of the window operator that merging needs, for its current key.
+
+    A Protocol, because the operator, which implements it, owns its merging windows.
+    """
 
     timers: InternalTimerService[Window]
     trigger: AnyTrigger

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, Protocol
+from typing import Final
 
 from flowsim.facts.kinds import StateAction
+from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.windowing.evictors import TimestampedValue
 from flowsim.operators.windowing.pane_store import KeyId, PaneStore
 from flowsim.operators.windowing.window_contents import Pane
@@ -17,19 +18,12 @@ _NAME: Final = "window-contents"
 """The name that Flink gives to this state."""
 
 
-class CurrentKey(Protocol):
-    """The current key of the window operator."""
-
-    @property
-    def current_key(self) -> object: ...
-
-
 class ObservedPaneStore(PaneStore):
     """Wraps another pane store and records its changes."""
 
     __slots__ = ("_panes", "_changes", "_operator", "_keeps_records", "_state")
 
-    def __init__(self, panes: PaneStore, changes: StateChanges, operator: CurrentKey, keeps_records: bool) -> None:
+    def __init__(self, panes: PaneStore, changes: StateChanges, operator: KeyedOperator, keeps_records: bool) -> None:
         super().__init__(panes.contents)
         self.by_window = panes.by_window
         self._panes = panes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from flowsim.errors import ValueNotAllowed
+from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stored_namespaces import restored_namespace, stored_namespace
 from flowsim.operators.windowing.evictors import TimestampedValue
 from flowsim.operators.windowing.merging_windows import MergingWindows, Pairs
@@ -15,7 +16,6 @@ from flowsim.operators.windowing.window_observer import RecordedPane
 from flowsim.operators.windowing.windows import Window
 from flowsim.state.keyed_state import KeyedStateBackend
 from flowsim.state.snapshots.stored_streams import StoredCell
-from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.values.closed_set import checked_copy
 from flowsim.values.keys import key_of_state_key, state_key
 
@@ -25,40 +25,36 @@ _SUMMARY: Final = "flowsim-window-summary"
 """The recorded summary of contents (table ``window_fire``); only in checkpoints of recorded runs."""
 
 
-class StoredWindowOperator(Protocol):
-    """What a window operator stores in checkpoints."""
-
-    panes: PaneStore
-    merging: MergingWindows | None
-    state: KeyedStateBackend
-    timers: InternalTimerService[Window]
-
-    def key_group_of(self, key: object) -> int: ...
-
-
-def window_cells(operator: StoredWindowOperator) -> Iterator[tuple[int, StoredCell]]:
+def window_cells(
+    operator: KeyedOperator, panes: PaneStore, merging: MergingWindows | None
+) -> Iterator[tuple[int, StoredCell]]:
     """Yields key group and cell of all window contents and merging sets, as plain copies."""
     keys = _Keys(operator)
-    for window, panes in operator.panes.by_window.items():
-        for key_id, pane in panes.items():
+    for window, panes_of_window in panes.by_window.items():
+        for key_id, pane in panes_of_window.items():
             group, key = keys.of(key_id)
             yield group, StoredCell(_CONTENTS, window, key, _stored_pane(pane))
             if isinstance(pane, RecordedPane):
                 summary = (pane.rows, pane.fingerprint_sum, pane.fingerprint_xor)
                 yield group, StoredCell(_SUMMARY, window, key, summary)
-    if operator.merging is not None:
-        for key_id, pairs in operator.merging.pairs.items():
+    if merging is not None:
+        for key_id, pairs in merging.pairs.items():
             group, key = keys.of(key_id)
             stored = [(stored_namespace(window), stored_namespace(state_window)) for window, state_window in pairs]
             yield group, StoredCell(_MERGING, None, key, stored)
 
 
-def restore_windows(operator: StoredWindowOperator, *, is_recorded: bool, is_evicting: bool) -> None:
+def restore_windows(
+    state: KeyedStateBackend,
+    panes: PaneStore,
+    merging: MergingWindows | None,
+    *,
+    is_recorded: bool,
+    is_evicting: bool,
+) -> None:
     """Takes the restored window contents and merging sets from the operator's keyed state."""
-    summaries = {
-        (cell.namespace, state_key(cell.key)): cell.content for _, cell in operator.state.claim_restored(_SUMMARY)
-    }
-    for _, cell in operator.state.claim_restored(_CONTENTS):
+    summaries = {(cell.namespace, state_key(cell.key)): cell.content for _, cell in state.claim_restored(_SUMMARY)}
+    for _, cell in state.claim_restored(_CONTENTS):
         window: Window = cell.namespace  # type: ignore[assignment]  # as window_cells stored it
         key_id = state_key(cell.key)
         pane: Pane = cell.content
@@ -66,9 +62,8 @@ def restore_windows(operator: StoredWindowOperator, *, is_recorded: bool, is_evi
             pane = [TimestampedValue(value, timestamp) for value, timestamp in pane]  # type: ignore[attr-defined]
         elif is_recorded:
             pane = _recorded_pane(pane, summaries.get((window, key_id)))
-        operator.panes.by_window.setdefault(window, {})[key_id] = pane
-    merging = operator.merging
-    for _, cell in operator.state.claim_restored(_MERGING):
+        panes.by_window.setdefault(window, {})[key_id] = pane
+    for _, cell in state.claim_restored(_MERGING):
         if merging is not None:
             pairs: Pairs = [
                 (restored_namespace(window), restored_namespace(state_window))  # type: ignore[misc]
@@ -99,7 +94,7 @@ class _Keys:
 
     __slots__ = ("_operator", "_keys")
 
-    def __init__(self, operator: StoredWindowOperator) -> None:
+    def __init__(self, operator: KeyedOperator) -> None:
         self._operator = operator
         self._keys: dict[object, tuple[int, object]] = {}
 

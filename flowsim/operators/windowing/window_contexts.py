@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
-from typing import Protocol, overload
+from collections.abc import Collection
+from typing import overload
 
 from flowsim.errors import BadInput
+from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.metric_group import MetricGroup
-from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing.triggers.trigger import MergingStateDescriptor
 from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.state.descriptors import (
@@ -23,59 +23,41 @@ from flowsim.state.states import AggregatingState, ListState, MapState, MergingS
 from flowsim.timers.internal_timer_service import InternalTimerService
 
 
-class WindowingOperator(Protocol):
-    """The methods of the window operator that the contexts use, for its current key."""
-
-    timers: InternalTimerService[Window]
-
-    @property
-    def runtime_context(self) -> RuntimeContext: ...
-
-    @property
-    def merging(self) -> object | None:
-        """The active windows of each key; None for windows that never merge."""
-
-    @property
-    def current_key_id(self) -> object: ...
-
-    def state_of(self, namespace: Hashable) -> KeyedStateStore:
-        """Returns the state of the current key in one namespace; None is the namespace shared by all windows."""
-
-
 class OperatorTriggerContext:
     """The context of a trigger, one per operator; ``at`` is the current window. Flink: WindowOperator.Context."""
 
-    __slots__ = ("at", "merged_windows", "_operator")
+    __slots__ = ("at", "merged_windows", "_operator", "_timers")
 
     at: Window
     merged_windows: Collection[Window]
     """The windows that were last merged into ``at``."""
 
-    def __init__(self, operator: WindowingOperator) -> None:
+    def __init__(self, operator: KeyedOperator, timers: InternalTimerService[Window]) -> None:
         self.at = TimeWindow(0, 0)
         self.merged_windows = ()
         self._operator = operator
+        self._timers = timers
 
     def get_current_watermark(self) -> int:
-        return self._operator.timers.current_watermark
+        return self._timers.current_watermark
 
     def get_current_processing_time(self) -> int:
-        return self._operator.timers.current_processing_time_ms()
+        return self._timers.current_processing_time_ms()
 
     def get_metric_group(self) -> MetricGroup:
         return self._operator.runtime_context.get_metrics_group()
 
     def register_event_time_timer(self, time: int) -> None:
-        self._operator.timers.register_event_time_timer(self.at, time)
+        self._timers.register_event_time_timer(self.at, time)
 
     def register_processing_time_timer(self, time: int) -> None:
-        self._operator.timers.register_processing_time_timer(self.at, time)
+        self._timers.register_processing_time_timer(self.at, time)
 
     def delete_event_time_timer(self, time: int) -> None:
-        self._operator.timers.delete_event_time_timer(self.at, time)
+        self._timers.delete_event_time_timer(self.at, time)
 
     def delete_processing_time_timer(self, time: int) -> None:
-        self._operator.timers.delete_processing_time_timer(self.at, time)
+        self._timers.delete_processing_time_timer(self.at, time)
 
     @overload
     def get_partitioned_state(self, state_descriptor: ValueStateDescriptor) -> ValueState: ...
@@ -103,25 +85,27 @@ class OperatorWindowContext:
     Flink: WindowOperator.WindowContext.
     """
 
-    __slots__ = ("at", "_operator")
+    __slots__ = ("at", "_is_merging", "_operator", "_timers")
 
     at: Window
 
-    def __init__(self, operator: WindowingOperator) -> None:
+    def __init__(self, operator: KeyedOperator, timers: InternalTimerService[Window], is_merging: bool) -> None:
         self.at = TimeWindow(0, 0)
         self._operator = operator
+        self._timers = timers
+        self._is_merging = is_merging
 
     def window(self) -> Window:
         return self.at
 
     def current_processing_time(self) -> int:
-        return self._operator.timers.current_processing_time_ms()
+        return self._timers.current_processing_time_ms()
 
     def current_watermark(self) -> int:
-        return self._operator.timers.current_watermark
+        return self._timers.current_watermark
 
     def window_state(self) -> KeyedStateStore:
-        if self._operator.merging is not None:
+        if self._is_merging:
             raise BadInput("merging windows have no state per window: use global_state (rule 10.29)")
         return self._operator.state_of(self.at)
 

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final, Protocol
 
 from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.windows import Window
 from flowsim.timers.recorded_timer_service import KeyFacts
@@ -41,22 +42,12 @@ class JoinedFunction(Protocol):
     pairs: Pairs
 
 
-class KeyedByCurrent(Protocol):
-    """An operator with a current key, which is the key of the window that fires."""
-
-    @property
-    def current_key(self) -> object: ...
-
-    @property
-    def current_key_id(self) -> object: ...
-
-
 class JoinCallObserver:
     """Records the calls of a join or coGroup function, one row per firing (table ``window_joins``)."""
 
     __slots__ = ("_trace", "_operator_index", "_key_facts", "_operator")
 
-    def __init__(self, trace: TaskTrace, operator_index: int, key_facts: KeyFacts, operator: KeyedByCurrent) -> None:
+    def __init__(self, trace: TaskTrace, operator_index: int, key_facts: KeyFacts, operator: KeyedOperator) -> None:
         self._trace = trace
         self._operator_index = operator_index
         self._key_facts = key_facts

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Protocol
 
 from mypy_extensions import i64, mypyc_attr
 
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.window_joins import SECOND
@@ -23,18 +23,6 @@ PaneSummary = tuple[int, int, int]
 """A summary of a pane: rows, fingerprint_sum, fingerprint_xor, as in table ``window_fire``."""
 
 
-class ObservedOperator(Protocol):
-    """The methods of the window operator that the observer calls, for the current key."""
-
-    timers: InternalTimerService[Window]
-
-    @property
-    def current_key(self) -> object: ...
-
-    @property
-    def current_key_id(self) -> object: ...
-
-
 class WindowObserver:
     """Records each step of a window operator; the operator calls it at each step.
 
@@ -43,10 +31,16 @@ class WindowObserver:
     """
 
     fingerprint: i64
-    __slots__ = ("fingerprint", "_trace", "_operator_index", "_key_facts", "_operator", "_is_join")
+    __slots__ = ("fingerprint", "_trace", "_operator_index", "_key_facts", "_operator", "_timers", "_is_join")
 
     def __init__(
-        self, trace: TaskTrace, operator_index: int, key_facts: KeyFacts, operator: ObservedOperator, is_join: bool
+        self,
+        trace: TaskTrace,
+        operator_index: int,
+        key_facts: KeyFacts,
+        operator: KeyedOperator,
+        timers: InternalTimerService[Window],
+        is_join: bool,
     ) -> None:
         self.fingerprint = 0
         self._is_join = is_join
@@ -54,6 +48,7 @@ class WindowObserver:
         self._operator_index = operator_index
         self._key_facts = key_facts
         self._operator = operator
+        self._timers = timers
 
     def on_element(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
         """Called when a record arrived, before any decision and before the record's key is the current key."""
@@ -68,7 +63,7 @@ class WindowObserver:
         """Called when a trigger fired or purged a non-empty pane."""
         operator = self._operator
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
-        watermark = operator.timers.current_watermark
+        watermark = self._timers.current_watermark
         start, end = window.start, window.end
         rows, total, exclusive_or = summary
         fired_at = NO_TIMESTAMP if at is None else at
@@ -79,7 +74,7 @@ class WindowObserver:
     def on_merge(self, merged: Collection[Window], into: Window) -> None:
         """Called when several windows were merged into another window."""
         operator = self._operator
-        watermark = operator.timers.current_watermark
+        watermark = self._timers.current_watermark
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
         for window in merged:
             absorbed, whole = (window.start, window.end), (into.start, into.end)
@@ -90,7 +85,7 @@ class WindowObserver:
         operator = self._operator
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
         at = NO_TIMESTAMP if timestamp is None else timestamp
-        watermark = operator.timers.current_watermark
+        watermark = self._timers.current_watermark
         self._trace.late_drop(
             self._operator_index, key_hash, key_number, at, self.fingerprint, watermark, has_side_output
         )
@@ -130,11 +125,6 @@ class GapObserver(WindowObserver):
     __slots__ = ("_element",)
 
     _element: tuple[Value, int | None, Value, object, int]
-
-    def __init__(
-        self, trace: TaskTrace, operator_index: int, key_facts: KeyFacts, operator: ObservedOperator, is_join: bool
-    ) -> None:
-        super().__init__(trace, operator_index, key_facts, operator, is_join)
 
     def on_element(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
         self._element = (value, timestamp, key, key_id, watermark)

@@ -105,15 +105,15 @@ class WindowOperator(KeyedOperator):
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
         self.timers = self.time_services.internal_timer_service("window-timers", self, _bounds)
-        self.trigger_context = OperatorTriggerContext(self)
-        self._window_context = OperatorWindowContext(self)
+        self.trigger_context = OperatorTriggerContext(self, self.timers)
+        self._window_context = OperatorWindowContext(self, self.timers, self.merging is not None)
         self.observer = None
         keeps_records = not isinstance(self.panes.contents, ReducingContents | AggregatingContents)
         if ctx.trace is not None and self.key_facts is not None:
             has_unknown_gaps = self.merging is not None and self.merging.has_unknown_gaps
             create_observer = GapObserver if has_unknown_gaps else WindowObserver
             self.observer = create_observer(
-                ctx.trace, ctx.operator_index, self.key_facts, self, self.joined is not None
+                ctx.trace, ctx.operator_index, self.key_facts, self, self.timers, self.joined is not None
             )
             if self.joined is not None:
                 self.joined.observer = JoinCallObserver(ctx.trace, ctx.operator_index, self.key_facts, self)
@@ -128,7 +128,13 @@ class WindowOperator(KeyedOperator):
     def initialize_state(self, context: StateInitializationContext) -> None:
         super().initialize_state(context)
         if context.keyed_state is not None:
-            restore_windows(self, is_recorded=self.observer is not None, is_evicting=self.keeps_timestamps)
+            restore_windows(
+                self.state,
+                self.panes,
+                self.merging,
+                is_recorded=self.observer is not None,
+                is_evicting=self.keeps_timestamps,
+            )
 
     @property
     def keeps_timestamps(self) -> bool:
@@ -137,7 +143,7 @@ class WindowOperator(KeyedOperator):
 
     def own_cells(self) -> Iterable[tuple[int, StoredCell]]:
         """Yields the window contents and the merging sets."""
-        return window_cells(self)
+        return window_cells(self, self.panes, self.merging)
 
     def open(self) -> None:
         self._life.open(self.runtime_context)

@@ -9,7 +9,7 @@ from mypy_extensions import mypyc_attr
 from flowsim.errors import BadInput
 from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.operators.stored_namespaces import restore_timers, restored_namespace, stored_namespace, stored_timers
+from flowsim.operators.stored_timers import restore_timers, stored_timers
 from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, StreamOperator
 from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
@@ -167,10 +167,10 @@ class KeyedOperator(StreamOperator):
         if restored is None:
             return
         self.state.restore(
-            ((group, _in_namespace(cell, restored_namespace(cell.namespace))) for group, cell in restored.cells()),
+            ((group, _in_namespace(cell, self.restored_namespace(cell.namespace))) for group, cell in restored.cells()),
             restored.descriptions(),
         )
-        restore_timers(self.time_services, restored.timers())
+        restore_timers(self.time_services, restored.timers(), self.restored_namespace)
 
     def snapshot_keyed_state(self) -> tuple[KeyedStateStream | None, TimerStream | None]:
         """Returns consistent copies of the keyed state, with that of ``own_cells``, and of the timers."""
@@ -179,11 +179,20 @@ class KeyedOperator(StreamOperator):
             cells.setdefault(key_group, []).append(cell)
             kinds.setdefault(cell.state, "operator")
         stored = {
-            group: tuple(_in_namespace(cell, stored_namespace(cell.namespace)) for cell in cells[group])
+            group: tuple(_in_namespace(cell, self.stored_namespace(cell.namespace)) for cell in cells[group])
             for group in sorted(cells)
             if cells[group]
         }
-        return KeyedStateStream(stored, kinds), TimerStream(stored_timers(self.time_services, self.key_group_of))
+        timers = stored_timers(self.time_services, self.key_group_of, self.stored_namespace)
+        return KeyedStateStream(stored, kinds), TimerStream(timers)
+
+    def stored_namespace(self, namespace: object) -> object:
+        """Returns the plain form in which checkpoints store a namespace of the operator's state and timers."""
+        return namespace
+
+    def restored_namespace(self, stored: object) -> Hashable:
+        """Returns the namespace of a stored form."""
+        return stored
 
     def own_cells(self) -> Iterable[tuple[int, StoredCell]]:
         """Yields key group and plain cells of what the operator keeps outside its keyed state; by default nothing."""

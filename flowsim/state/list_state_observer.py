@@ -74,9 +74,10 @@ class ListObserver(StateObserver[list[object]]):
     def update(self, call: Callable[[list[object]], None], values: Iterable[object]) -> None:
         elements = list(values)
         call(elements)
-        self.record_removed()
         if elements:
             self.record(StateAction.PUT, elements)
+        else:
+            self.record_removed()
         self.set(list(map(self.ttl.element, elements)) or None)
         self.end(self.has_cell())
 
@@ -92,7 +93,7 @@ class ListObserver(StateObserver[list[object]]):
 
     def _has_last(self, count: int) -> bool:
         """True if the state has as many elements as the model, and the last ones are equal."""
-        held, content = self.held(self.cell), self.contents.get(self.cell)
+        held, content = self.held_now(), self.contents.get(self.cell)
         if held is None or content is None:
             return held is content
         if not isinstance(held, list) or len(held) != len(content):

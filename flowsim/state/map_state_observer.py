@@ -93,7 +93,7 @@ class MapObserver(StateObserver[Elements]):
         """The values come in the order of the keys."""
         returned = call()
         self.record_expired()
-        held = _items(self.held(self.cell))
+        held = _items(self.held_now())
         expected = self._read_all()
         if len(held) == len(expected):
             in_order = [expected.get(state_key(key)) for key, _ in held]
@@ -123,7 +123,7 @@ class MapObserver(StateObserver[Elements]):
 
     def _is_order(self, keys: list[object]) -> bool:
         """True if the keys have the order in which the state keeps them, unless a read has just removed some."""
-        held = _items(self.held(self.cell))
+        held = _items(self.held_now())
         return len(held) != len(keys) or are_equal(keys, [key for key, _ in held])
 
     def is_empty(self, call: Callable[[], bool]) -> bool:
@@ -172,7 +172,7 @@ class MapObserver(StateObserver[Elements]):
 
     def _has(self, keys: Iterable[object]) -> bool:
         """True if the state has as many entries as the model, and these are equal."""
-        held, content = self.held(self.cell), self.contents.get(self.cell)
+        held, content = self.held_now(), self.contents.get(self.cell)
         if not isinstance(held, MapEntries) or not held or not content:
             return not held and not content
         if len(held) != len(content):

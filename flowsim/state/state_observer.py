@@ -106,7 +106,8 @@ class StateObserver(Generic[C]):
     """
 
     __slots__ = (
-        "cell", "contents", "touched", "ttl", "_before", "_held", "_key", "_name", "_open", "_record", "_report",
+        "cell", "contents", "touched", "ttl", "_before", "_held", "_key", "_name", "_open", "_place", "_record",
+        "_report",
     )  # fmt: skip
 
     kind: ClassVar[str] = ""
@@ -133,6 +134,7 @@ class StateObserver(Generic[C]):
         self.touched = []
         self._before: int | None = None
         self._name = descriptor.name
+        self._place: Place = (descriptor.name, None)
         self._held = held
         self._key: object = None
         self._open = False
@@ -154,22 +156,24 @@ class StateObserver(Generic[C]):
                 self.take_over(cell)
         held = self._held
         self.cell = (held.current_key_id, namespace)
+        self._place = (self._name, namespace)
         self.touched = [self.cell]
         self._key = held.current_key
         self._open = True
         if self._record is not None:
             # From the cells, not from the state's table: a read of a ``StateTable`` would continue its rehash.
-            self._before = self._size(self.cell)
+            content = self.held_now()
+            self._before = None if content is None else self.entries(content)
 
-    def _size(self, cell: Cell) -> int | None:
-        """Returns the number of entries that the state holds in a cell; None if the cell is empty."""
-        held = self.held(cell)
-        return None if held is None else self.entries(held)
+    def held_now(self) -> object:
+        """Returns what the state holds in the current cell."""
+        return self._held.get_of(self.cell[0], self._place)
 
     def record(self, action: StateAction, value: object = NO_VALUE) -> None:
         """Records a change of the current cell; the fingerprint is computed from ``value``."""
         if self._record is not None:
-            self._record(self.cell[1], self._key, self.cell[0], action, self._size(self.cell) or 0, value)
+            key_id, namespace = self.cell
+            self._record(namespace, self._key, key_id, action, self.entries(self.held_now()), value)
 
     def record_expired(self, value: object = NO_VALUE) -> None:
         """Records the contents that a read removed; a read removes only expired contents."""
@@ -178,7 +182,7 @@ class StateObserver(Generic[C]):
 
     def record_removed(self) -> bool:
         """Records CLEAR if the call has emptied the cell; returns True then."""
-        is_emptied = self._before is not None and self.held(self.cell) is None
+        is_emptied = self._before is not None and self.held_now() is None
         if is_emptied:
             self.record(StateAction.CLEAR)
         return is_emptied
@@ -186,7 +190,7 @@ class StateObserver(Generic[C]):
     @property
     def has_fewer_entries(self) -> bool:
         """True if the call has removed entries."""
-        return self._before is not None and (self._size(self.cell) or 0) < self._before
+        return self._before is not None and self.entries(self.held_now()) < self._before
 
     def merge(self, call: Callable[[list[Hashable]], None], sources: list[Hashable]) -> None:
         """Makes a call that moves the contents of other namespaces, and records it."""
@@ -204,7 +208,7 @@ class StateObserver(Generic[C]):
     @property
     def held_value(self) -> object:
         """What the state holds in the current cell, as the value of a fact."""
-        held: Any = self.held(self.cell)
+        held: Any = self.held_now()
         return None if held is None else self.value_of(held)
 
     def take_over(self, cell: Cell) -> None:
@@ -256,7 +260,7 @@ class StateObserver(Generic[C]):
 
     def has_cell(self) -> bool:
         """True if the cell is the same, empty or not, in the state and in the model; for contents without entries."""
-        held, content = self.held(self.cell), self.contents.get(self.cell)
+        held, content = self.held_now(), self.contents.get(self.cell)
         return held is content or (held is not None and content is not None and are_equal(held, content))
 
     @property
@@ -275,7 +279,7 @@ class StateObserver(Generic[C]):
         call()
         self.record_removed()
         self.contents.pop(self.cell, None)
-        self.end(not self._size(self.cell))
+        self.end(not self.entries(self.held_now()))
 
     def clean_up(self, call: Callable[[], None], key: object, cell: Cell) -> None:
         """Lets cleanup change a cell of any key: it may remove only contents that have expired."""
@@ -284,9 +288,9 @@ class StateObserver(Generic[C]):
         held = self.held(cell)
         if held is before:
             return
-        self._report(cell[1], key, cell[0], StateAction.EXPIRE, self._size(cell) or 0, NO_VALUE)
+        self._report(cell[1], key, cell[0], StateAction.EXPIRE, self.entries(held), NO_VALUE)
         if cell == self.cell:
-            self._before = self._size(cell)
+            self._before = None if held is None else self.entries(held)
         if self.is_rest(self.contents.get(cell), held):
             self.take_over(cell)
         else:
@@ -356,8 +360,9 @@ class ValueObserver(SingleObserver):
 
     def update(self, call: Callable[[object], None], value: object) -> None:
         call(value)
-        self.record_removed()
-        if value is not None:
+        if value is None:
+            self.record_removed()
+        else:
             self.record(StateAction.PUT, value)
         self.set(None if value is None else self.ttl.element(value))
         self.end(self.has_cell())

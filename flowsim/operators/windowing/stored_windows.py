@@ -1,19 +1,18 @@
-"""The stored form of window contents, and of the windows that may merge. Flink: WindowOperator (rule 12.65)."""
+"""The stored form of windows, their contents, and the windows that may merge. Flink: WindowOperator, TimeWindow.Serializer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final
 
-from flowsim.errors import ValueNotAllowed
+from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.operators.keyed_operator import KeyedOperator
-from flowsim.operators.stored_namespaces import restored_namespace, stored_namespace
 from flowsim.operators.windowing.evictors import TimestampedValue
 from flowsim.operators.windowing.merging_windows import MergingWindows, Pairs
 from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.window_contents import Pane
 from flowsim.operators.windowing.window_observer import RecordedPane
-from flowsim.operators.windowing.windows import Window
+from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, TimeWindow, Window
 from flowsim.state.keyed_state import KeyedStateBackend
 from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.values.closed_set import checked_copy
@@ -23,6 +22,33 @@ _CONTENTS: Final = "window-contents"
 _MERGING: Final = "merging-window-set"
 _SUMMARY: Final = "flowsim-window-summary"
 """The recorded summary of contents (table ``window_fire``); only in checkpoints of recorded runs."""
+
+
+def stored_namespace(namespace: object) -> object:
+    """Returns the plain form of a namespace: a time window is (start, end), the global window ().
+
+    Raises BadInput for a window class of the user.
+
+    >>> stored_namespace(TimeWindow(0, 10))
+    (0, 10)
+    """
+    if namespace is None or isinstance(namespace, str):
+        return namespace
+    if type(namespace) is TimeWindow:
+        return (namespace.start, namespace.end)
+    if isinstance(namespace, GlobalWindow):
+        return ()
+    raise BadInput(
+        f"a checkpoint cannot store the namespace {namespace!r:.60} of class {type(namespace).__name__}: use TimeWindow "
+        "or GlobalWindow"
+    )
+
+
+def restored_namespace(stored: object) -> Hashable:
+    """Returns the namespace of a stored form."""
+    if isinstance(stored, tuple):
+        return TimeWindow(*stored) if stored else GLOBAL_WINDOW
+    return stored  # None or a str
 
 
 def window_cells(

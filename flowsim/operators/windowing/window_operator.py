@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from random import Random
 
 from mypy_extensions import mypyc_attr
@@ -19,7 +19,12 @@ from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssig
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
 from flowsim.operators.windowing.observed_panes import ObservedPaneStore
 from flowsim.operators.windowing.pane_store import PaneStore
-from flowsim.operators.windowing.stored_windows import restore_windows, window_cells
+from flowsim.operators.windowing.stored_windows import (
+    restore_windows,
+    restored_namespace,
+    stored_namespace,
+    window_cells,
+)
 from flowsim.operators.windowing.triggers.trigger import CONTINUE, AnyTrigger, TriggerResult
 from flowsim.operators.windowing.window_contents import AggregatingContents, Pane, ReducingContents, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
@@ -144,6 +149,14 @@ class WindowOperator(KeyedOperator):
     def own_cells(self) -> Iterable[tuple[int, StoredCell]]:
         """Yields the window contents and the merging sets."""
         return window_cells(self, self.panes, self.merging)
+
+    def stored_namespace(self, namespace: object) -> object:
+        """Returns the plain form of a window."""
+        return stored_namespace(namespace)
+
+    def restored_namespace(self, stored: object) -> Hashable:
+        """Returns the window of a plain form."""
+        return restored_namespace(stored)
 
     def open(self) -> None:
         self._life.open(self.runtime_context)

@@ -1,45 +1,18 @@
-"""The stored form of namespaces and timers: windows as plain values. Flink: InternalTimersSnapshot, TimeWindow.Serializer."""
+"""The stored form of timers. Flink: InternalTimersSnapshot."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from flowsim.errors import BadInput
-from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, TimeWindow
 from flowsim.state.snapshots.stored_streams import StoredTimer
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager
 from flowsim.values.keys import state_key
 
 
-def stored_namespace(namespace: object) -> object:
-    """Returns the plain form of a namespace: a time window is (start, end), the global window ().
-
-    Raises BadInput for a window class of the user.
-
-    >>> stored_namespace(TimeWindow(0, 10))
-    (0, 10)
-    """
-    if namespace is None or isinstance(namespace, str):
-        return namespace
-    if type(namespace) is TimeWindow:
-        return (namespace.start, namespace.end)
-    if isinstance(namespace, GlobalWindow):
-        return ()
-    raise BadInput(
-        f"a checkpoint cannot store the namespace {namespace!r:.60} of class {type(namespace).__name__}: use TimeWindow "
-        "or GlobalWindow"
-    )
-
-
-def restored_namespace(stored: object) -> Hashable:
-    """Returns the namespace of a stored form."""
-    if isinstance(stored, tuple):
-        return TimeWindow(*stored) if stored else GLOBAL_WINDOW
-    return stored  # None or a str
-
-
 def stored_timers(
-    services: InternalTimeServiceManager, key_group_of: Callable[[object], int]
+    services: InternalTimeServiceManager,
+    key_group_of: Callable[[object], int],
+    stored_namespace: Callable[[object], object],
 ) -> dict[int, tuple[StoredTimer, ...]]:
     """Returns all timers by key group, those of a service in the order of its heap, as the heap backend stores them."""
     by_group: dict[int, list[StoredTimer]] = {}
@@ -52,7 +25,11 @@ def stored_timers(
     return {group: tuple(by_group[group]) for group in sorted(by_group)}
 
 
-def restore_timers(services: InternalTimeServiceManager, timers: Iterable[tuple[int, StoredTimer]]) -> None:
+def restore_timers(
+    services: InternalTimeServiceManager,
+    timers: Iterable[tuple[int, StoredTimer]],
+    restored_namespace: Callable[[object], Hashable],
+) -> None:
     """Adds stored timers, in ascending order of key groups, and starts the services (rules 9.15, 12.120)."""
     for _, timer in timers:
         services.service(timer.service).restore_timer(

@@ -12,8 +12,6 @@ from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Mask, Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
-_STATUS, _END_OF_DATA = int(ElementKind.STATUS), int(ElementKind.END_OF_DATA)
-_END_OF_PARTITION = int(ElementKind.END_OF_PARTITION)
 Mark = tuple[int, int, int, int, int]
 """Sequence number, channel, position, kind and timestamp."""
 _MARK = ("channel", "position", "kind", "timestamp")
@@ -80,14 +78,18 @@ def sent_ends_and_idleness(facts: Slice) -> list[Mark]:
     if not len(rows):
         return []
     kind = rows.column("kind")
-    mask = (kind == _STATUS) | _is_end(kind) | (rows.column("timestamp") == MAX_WATERMARK)
+    mask = (kind == ElementKind.STATUS) | _is_end(kind) | (rows.column("timestamp") == MAX_WATERMARK)
     return rows.tuples(("seq", *_MARK), mask) if mask.any() else []
 
 
 @reads(sent_ends_and_idleness)
 def sent_ends(facts: Slice) -> list[Mark]:
     """END_OF_DATA and END_OF_PARTITION elements that the task sent, in order."""
-    return [mark for mark in facts.once(sent_ends_and_idleness) if _END_OF_DATA <= mark[3] <= _END_OF_PARTITION]
+    return [
+        mark
+        for mark in facts.once(sent_ends_and_idleness)
+        if ElementKind.END_OF_DATA <= mark[3] <= ElementKind.END_OF_PARTITION
+    ]
 
 
 @reads(received=_MARK)
@@ -101,5 +103,5 @@ def received_ends(facts: Slice) -> list[Mark]:
 
 
 def _is_end(kinds: Ints) -> Mask:
-    mask: Mask = (kinds == _END_OF_DATA) | (kinds == _END_OF_PARTITION)
+    mask: Mask = (kinds == ElementKind.END_OF_DATA) | (kinds == ElementKind.END_OF_PARTITION)
     return mask

@@ -64,9 +64,9 @@ class Sums:
         starts = begins.nonzero()[0]
         counts = [end - start for start, end in pairwise([*starts.tolist(), len(channel)])]
         parts = channel[starts].tolist(), block[starts].tolist(), counts, np.add.reduceat(hashes, starts).tolist()
-        for of, number, count, total in zip(*parts, strict=True):
-            before, summed = self.blocks.get((side, of, number), (0, 0))
-            self.blocks[side, of, number] = before + count, (summed + total) % 2**64
+        for channel_id, number, count, total in zip(*parts, strict=True):
+            before, summed = self.blocks.get((side, channel_id, number), (0, 0))
+            self.blocks[side, channel_id, number] = before + count, (summed + total) % 2**64
         for start, end in pairwise(of_channels):
             self._follow(side, int(channel[start]), position[start:end], found)
 

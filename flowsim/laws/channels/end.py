@@ -20,8 +20,6 @@ from flowsim.units import MAX_WATERMARK
 ID: Final = "channel-end"
 SIDES: Final = (("sent", sent_ends), ("received", received_ends))
 _COLUMNS: Final = ("channel", "position", "kind", "timestamp")
-_END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
-_WATERMARK: Final = int(ElementKind.WATERMARK)
 _NEVER: Final = 2**63
 _NOWHERE: Final = -(2**63)
 _FEW: Final = 100
@@ -78,18 +76,18 @@ class ChannelEnds(Machine):
             self._found.examined += len(rows)
             for _, channel, position, kind, timestamp in facts.once(ends):
                 place = self._place(side, channel)
-                if kind == _END_OF_PARTITION:
+                if kind == ElementKind.END_OF_PARTITION:
                     place.end_of_partition = min(place.end_of_partition, position)
                     place.highest = max(place.highest, position)
                 else:
                     place.end_of_data = min(place.end_of_data, (position, timestamp))
             kinds = rows.column("kind")
-            events = kinds > _END_OF_PARTITION
+            events = kinds > ElementKind.END_OF_PARTITION
             for channel, position in rows.tuples(("channel", "position"), events) if events.any() else ():
                 place = self._place(side, channel)
                 place.highest = max(place.highest, position)
             if self._held_back:
-                is_maximum = (kinds == _WATERMARK) & (rows.column("timestamp") == MAX_WATERMARK)
+                is_maximum = (kinds == ElementKind.WATERMARK) & (rows.column("timestamp") == MAX_WATERMARK)
                 for channel, position in rows.tuples(("channel", "position"), is_maximum):
                     place = self._place(side, channel)
                     place.maximum = min(place.maximum, position)
@@ -109,7 +107,7 @@ class ChannelEnds(Machine):
 
 def _highest(rows: Rows) -> Iterable[tuple[int, int]]:
     """The channels, each with the highest position of an element, END_OF_DATA included."""
-    is_open = rows.column("kind") < _END_OF_PARTITION
+    is_open = rows.column("kind") < ElementKind.END_OF_PARTITION
     channel, position = rows.column("channel"), rows.column("position")
     if not is_open.all():
         channel, position = channel[is_open], position[is_open]
@@ -131,7 +129,7 @@ def _highest_of_few(rows: Rows) -> Iterable[tuple[int, int]]:
     """The same without arrays, which are only worthwhile for many rows."""
     highest: dict[int, int] = {}
     for channel, position, kind in rows.tuples(("channel", "position", "kind")):
-        if kind < _END_OF_PARTITION and position > highest.get(channel, _NOWHERE):
+        if kind < ElementKind.END_OF_PARTITION and position > highest.get(channel, _NOWHERE):
             highest[channel] = position
     return highest.items()
 
@@ -183,7 +181,7 @@ class ElementsBehindEnds(Machine):
             for channel, position, kind in rows.tuples(("channel", "position", "kind"), mask):
                 end_of_partition, end_of_data = self._ends.get((side, channel), (_NEVER, _NEVER))
                 closed = position > end_of_partition
-                if closed or (position > end_of_data and kind < _END_OF_PARTITION):
+                if closed or (position > end_of_data and kind < ElementKind.END_OF_PARTITION):
                     self._count += 1
                     self._first.append((side, channel, position, kind, closed))
             self._first = sorted(self._first, key=_at)[:EVIDENCE_ROWS]

@@ -14,7 +14,6 @@ from flowsim.laws.slices import Slice
 from flowsim.laws.two_ends import SIDES, Columns, Sums, second_walk, suspects
 
 ID: Final = "channel-fifo"
-_UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
 _PAYLOAD: Final = ("kind", "timestamp", "fingerprint")
 _COLUMNS: Final = ("channel", "position", *_PAYLOAD)
 
@@ -25,7 +24,7 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
         rows = facts.of(table)
         if len(rows):
             columns = tuple(rows.column(name) for name in _COLUMNS)
-            compared = (columns[2] != _UNALIGNED_BARRIER) & (columns[1] >= 0)
+            compared = (columns[2] != ElementKind.UNALIGNED_BARRIER) & (columns[1] >= 0)
             if compared.any():
                 yield side, columns if compared.all() else tuple(column[compared] for column in columns)
 

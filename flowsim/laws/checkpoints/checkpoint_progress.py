@@ -14,10 +14,7 @@ from flowsim.laws.law import Attempts, Law
 from flowsim.laws.machine import Machine
 
 ID: Final = "checkpoint-progress"
-_TRIGGERED, _ACKNOWLEDGED = int(CheckpointAction.TRIGGERED), int(CheckpointAction.ACKNOWLEDGED)
-_DECLINED: Final = int(CheckpointAction.DECLINED)
-_COMPLETED, _ABORTED = int(CheckpointAction.COMPLETED), int(CheckpointAction.ABORTED)
-_ENDS: Final = (_COMPLETED, _ABORTED)
+_ENDS: Final = (CheckpointAction.COMPLETED, CheckpointAction.ABORTED)
 
 
 class JobSide(Machine):
@@ -41,19 +38,19 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
     for event in graph.history.checkpoints:
         wrong = ""
         checkpoint, action = event.checkpoint, event.action
-        if action == _TRIGGERED:
+        if action == CheckpointAction.TRIGGERED:
             wrong = "the id does not increase" if checkpoint <= newest else ""
             newest = max(newest, checkpoint)
             pending[checkpoint] = _Pending(event)
-        elif action in (_ACKNOWLEDGED, _DECLINED, *_ENDS):
+        elif action in (CheckpointAction.ACKNOWLEDGED, CheckpointAction.DECLINED, *_ENDS):
             trigger = pending.get(checkpoint)
             if trigger is None:
                 wrong = "the checkpoint is not pending"
-            elif action == _ACKNOWLEDGED:
+            elif action == CheckpointAction.ACKNOWLEDGED:
                 wrong = "the task has acknowledged it before" if event.task_id in trigger.acknowledged else ""
                 trigger.acknowledged.add(event.task_id)
                 trigger.event = event
-            elif action == _COMPLETED and trigger.event.acknowledged != trigger.event.tasks:
+            elif action == CheckpointAction.COMPLETED and trigger.event.acknowledged != trigger.event.tasks:
                 wrong = "completed before all tasks acknowledged it"
             if action in _ENDS:
                 pending.pop(checkpoint, None)
@@ -62,8 +59,8 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
         found.examined += 1
         if wrong:
             found.broken(wrong, (event.step,), **_shown(event))
-    for of in pending.values() if whole else ():
-        found.broken("neither completed nor aborted", (of.event.step,), **_shown(of.event))
+    for trigger in pending.values() if whole else ():
+        found.broken("neither completed nor aborted", (trigger.event.step,), **_shown(trigger.event))
 
 
 def _shown(event: CheckpointEvent) -> dict[str, object]:

@@ -24,10 +24,7 @@ from flowsim.laws.law import Attempts, Law
 from flowsim.laws.machine import Machine, on_row
 
 ID: Final = "committed-once"
-_PREPARED, _COMMITTED = int(CommittableAction.PREPARED), int(CommittableAction.COMMITTED)
-_RESTORED, _FAILED = int(CommittableAction.RESTORED), int(CommittableAction.FAILED)
-_ABORTED: Final = int(CommittableAction.ABORTED)
-_SYNCHRONOUS: Final = (int(SnapshotKind.SUSPEND), int(SnapshotKind.TERMINATE))
+_SYNCHRONOUS: Final = (SnapshotKind.SUSPEND, SnapshotKind.TERMINATE)
 Step = tuple[int, int, int, int, int, int, int, int]
 """Time, action, task, seq, checkpoint, attempt, operator and committable."""
 
@@ -62,17 +59,17 @@ class CommittablesOfTask(Machine):
         self._found.examined += 1
         step = time_ns, action, self._task, seq, checkpoint, self.attempt, operator, committable
         self._facts.steps.append(step)
-        if action == _PREPARED:
+        if action == CommittableAction.PREPARED:
             self._check_due()
             if operator in self._committed_by:
                 self._waiting.setdefault((self._committed_by[operator], committable), []).append(step)
-        elif action == _RESTORED:
+        elif action == CommittableAction.RESTORED:
             self._waiting.setdefault((operator, committable), []).append(step)
-        elif action in (_COMMITTED, _FAILED, _ABORTED):
+        elif action in (CommittableAction.COMMITTED, CommittableAction.FAILED, CommittableAction.ABORTED):
             waiting = self._waiting.get((operator, committable))
             if waiting:
                 del waiting[0]
-            if action == _ABORTED:
+            if action == CommittableAction.ABORTED:
                 _broken(self._found, "aborted, but it waited to be committed", step)
 
     @on_row("checkpoint_steps")
@@ -145,11 +142,11 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
     for step in sorted(steps, key=_order):
         time_ns, action, task, _, checkpoint, _, operator, number = step
         place = number, graph.tasks[task].vertex, operator
-        if action == _PREPARED:
+        if action == CommittableAction.PREPARED:
             prepared.setdefault(number, []).append(step)
-        elif action == _RESTORED:
+        elif action == CommittableAction.RESTORED:
             restored[place] += 1
-        elif action in (_COMMITTED, _FAILED):
+        elif action in (CommittableAction.COMMITTED, CommittableAction.FAILED):
             ended[place] += 1
             is_completed = (
                 checkpoint <= restored_id
@@ -182,7 +179,7 @@ def _examine_restored(graph: JobGraph, tasks: Mapping[int, Committables], found:
             stored = Counter(each[1:] for of_task in siblings.values() for each in of_task.in_snapshot
                              if each[0] == attempt)  # fmt: skip
             restored = Counter((step[6], step[7]) for of_task in siblings.values() for step in of_task.steps
-                               if step[5] == attempt and step[1] == _RESTORED)  # fmt: skip
+                               if step[5] == attempt and step[1] == CommittableAction.RESTORED)  # fmt: skip
             for operator, number in sorted((stored - restored).elements()):
                 task = min(siblings)
                 found.broken(
@@ -211,7 +208,7 @@ def _applies(graph: JobGraph) -> str:
 
 def _order(step: Step) -> tuple[int, bool, Step]:
     """By time; a committable is restored or prepared before it is committed at the same time."""
-    return step[0], step[1] not in (_PREPARED, _RESTORED), step
+    return step[0], step[1] not in (CommittableAction.PREPARED, CommittableAction.RESTORED), step
 
 
 def _broken(found: Findings, what: str, step: Step) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Ints, Rows, Slice
 
-_BARRIER: Final = int(ElementKind.CHECKPOINT_BARRIER)
-_UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
-_END_OF_PARTITION: Final = int(ElementKind.END_OF_PARTITION)
 Cut = tuple[int, int]
 """A channel and a checkpoint."""
 
@@ -75,18 +71,20 @@ class CutsOfTask(Machine):
         rows = facts.of("sent")
         kinds = rows.column("kind")
         columns, events = ("channel", "position", "kind", "timestamp"), self._events
-        for channel, position, kind, checkpoint in rows.tuples(columns, kinds >= _BARRIER):
-            if kind in (_BARRIER, _UNALIGNED_BARRIER) and self._examines(checkpoint):
+        for channel, position, kind, checkpoint in rows.tuples(columns, kinds >= ElementKind.CHECKPOINT_BARRIER):
+            if kind in (ElementKind.CHECKPOINT_BARRIER, ElementKind.UNALIGNED_BARRIER) and self._examines(checkpoint):
                 self._cuts.sent.setdefault((channel, checkpoint), position - events.get(channel, 0))
-            if kind == _UNALIGNED_BARRIER:
+            if kind == ElementKind.UNALIGNED_BARRIER:
                 self._cuts.overtaking.add((channel, checkpoint))
             else:
                 events[channel] = events.get(channel, 0) + 1
-        _add_counts(self._cuts.sent_in_all, rows.column("channel")[kinds < _END_OF_PARTITION])
+        _add_counts(self._cuts.sent_in_all, rows.column("channel")[kinds < ElementKind.END_OF_PARTITION])
 
     def _add_received(self, rows: Rows, start: int, end: int) -> None:
         if end > start:
-            is_data = (rows.column("kind")[start:end] < _BARRIER) & (rows.column("position")[start:end] >= 0)
+            is_data = (rows.column("kind")[start:end] < ElementKind.CHECKPOINT_BARRIER) & (
+                rows.column("position")[start:end] >= 0
+            )
             _add_counts(self._received, rows.column("channel")[start:end][is_data])
 
     def end(self, whole: bool) -> Cuts:

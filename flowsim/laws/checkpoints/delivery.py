@@ -28,8 +28,7 @@ from flowsim.laws.slices import Ints, Slice
 
 EXACTLY_ONCE: Final = "exactly-once"
 AT_LEAST_ONCE: Final = "at-least-once"
-_RECORD = int(ElementKind.RECORD)
-_BARRIERS: Final = (int(ElementKind.CHECKPOINT_BARRIER), int(ElementKind.UNALIGNED_BARRIER))
+_BARRIERS: Final = (ElementKind.CHECKPOINT_BARRIER, ElementKind.UNALIGNED_BARRIER)
 _MOST_RECORDS: Final = 1 << 20
 """A source subtask with more records is not compared with its attempts: they would need too much memory."""
 _EMPTY: Final[Ints] = np.empty(0, dtype=np.int64)
@@ -102,7 +101,7 @@ class DeliveryOfTask(Machine):
         """Returns the sequence numbers of the records."""
         rows, attempt = facts.of("sent"), facts.attempt
         kinds = rows.column("kind")
-        is_record = (kinds == _RECORD) & np.isin(rows.column("channel"), self._sent)
+        is_record = (kinds == ElementKind.RECORD) & np.isin(rows.column("channel"), self._sent)
         seqs: Ints = rows.column("seq")[is_record]
         for seq, checkpoint in rows.tuples(("seq", "timestamp"), np.isin(kinds, _BARRIERS)):
             if checkpoint in self._restored:

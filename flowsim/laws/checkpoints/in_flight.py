@@ -22,12 +22,8 @@ from flowsim.values.java_long import wrapped
 
 CUT: Final = "in-flight-cut"
 RESTORED: Final = "in-flight-restored"
-_RECORD: Final = int(ElementKind.RECORD)
-_EVENTS: Final = int(ElementKind.END_OF_DATA)
 """The first kind of events, which are never stored."""
-_UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
-_EVENT: Final = int(ElementKind.EVENT)
-_BARRIERS: Final = (int(ElementKind.CHECKPOINT_BARRIER), _UNALIGNED_BARRIER)
+_BARRIERS: Final = (ElementKind.CHECKPOINT_BARRIER, ElementKind.UNALIGNED_BARRIER)
 _COLUMNS: Final = ("channel", "position", "kind", "timestamp", "fingerprint")
 
 
@@ -121,7 +117,7 @@ class InFlightOfTask(Machine):
     def _feed_sent(self, facts: Slice) -> None:
         rows = facts.of("sent")
         kinds, start = rows.column("kind"), 0
-        for end in [*np.flatnonzero(kinds >= _EVENTS).tolist(), len(rows)]:
+        for end in [*np.flatnonzero(kinds >= ElementKind.END_OF_DATA).tolist(), len(rows)]:
             _add(rows, start, end, self._sent)
             start = end + 1
             if end == len(rows):
@@ -130,7 +126,7 @@ class InFlightOfTask(Machine):
             flow = self._sent.setdefault(channel, Flow())
             if kind in _BARRIERS:
                 self._flows.sent.setdefault((channel, checkpoint), flow.live)
-            if kind == _UNALIGNED_BARRIER:
+            if kind == ElementKind.UNALIGNED_BARRIER:
                 self._flows.overtaking.add((channel, checkpoint))
             else:
                 flow.events += 1
@@ -144,10 +140,10 @@ class InFlightOfTask(Machine):
         if len(recovered):
             # Rare: only at the beginning of a restored attempt.
             self._check_order(rows, start, end, live_before)
-        for boundary in [*(np.flatnonzero(kinds[start:end] >= _EVENTS) + start).tolist(), end]:
+        for boundary in [*(np.flatnonzero(kinds[start:end] >= ElementKind.END_OF_DATA) + start).tolist(), end]:
             _add(rows, start, boundary, self._received)
             start = boundary + 1
-            if boundary < end and int(kinds[boundary]) not in (_UNALIGNED_BARRIER, _EVENT):
+            if boundary < end and int(kinds[boundary]) not in (ElementKind.UNALIGNED_BARRIER, ElementKind.EVENT):
                 self._received.setdefault(int(rows.column("channel")[boundary]), Flow()).events += 1
 
     def _check_order(self, rows: Rows, start: int, end: int, live: set[int]) -> None:
@@ -156,7 +152,7 @@ class InFlightOfTask(Machine):
         for seq, channel, position, kind in zip(
             *(rows.column(name)[start:end].tolist() for name in names), strict=True
         ):
-            if kind >= _EVENTS:
+            if kind >= ElementKind.END_OF_DATA:
                 continue
             if position >= 0:
                 live.add(channel)
@@ -217,7 +213,7 @@ def _add(rows: Rows, start: int, end: int, flows: dict[int, Flow]) -> None:
         if is_recovered.any():
             places = (positions[is_recovered].astype(np.int64) - RECOVERED_FIRST).astype(np.uint64)
             flow.recovered = flow.recovered.plus(*_sums(numbers[is_recovered], places))
-            is_record = is_recovered & (kinds == _RECORD)
+            is_record = is_recovered & (kinds == ElementKind.RECORD)
             flow.records = flow.records.plus(int(np.count_nonzero(is_record)), _wrapped(numbers[is_record].sum()), 0)
             own &= ~is_recovered
         if own.any():
@@ -227,7 +223,7 @@ def _add(rows: Rows, start: int, end: int, flows: dict[int, Flow]) -> None:
 
 def _numbers(kinds: Ints, timestamps: Ints, fingerprints: Ints) -> Ints:
     others = timestamps.astype(np.uint64) * np.uint64(FACTOR) + kinds.astype(np.uint64)
-    return np.where(kinds == _RECORD, fingerprints.astype(np.uint64), others)
+    return np.where(kinds == ElementKind.RECORD, fingerprints.astype(np.uint64), others)
 
 
 def _sums(numbers: Ints, places: Ints) -> tuple[int, int, int]:

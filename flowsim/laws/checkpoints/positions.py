@@ -15,8 +15,6 @@ from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Slice
 
-_STORED: Final = int(StoredAction.STORED)
-_PREPARED: Final = int(CommittableAction.PREPARED)
 _COUNTS_RECORDS: Final = ("collection", "generator", "csv")
 """Kinds of sources whose positions count records."""
 Split = tuple[int, int, int]
@@ -66,7 +64,7 @@ class PositionsOfTask:
         stored: dict[int, set[int]] = {}
         known = self._splits.setdefault(facts.attempt, set())
         for seq, checkpoint, action, operator, split, position, records in facts.of("source_positions").tuples(columns):
-            if action == _STORED:
+            if action == StoredAction.STORED:
                 read.setdefault(checkpoint, [seq, 0])[1] += records
                 stored.setdefault(checkpoint, set()).add(split)
                 if checkpoint in self._wanted:
@@ -90,7 +88,7 @@ class PositionsOfTask:
         for action, writer, checkpoint, rows in facts.of("committables").tuples(
             ("action", "operator", "checkpoint", "rows")
         ):
-            if action == _PREPARED and writer in self._writers:
+            if action == CommittableAction.PREPARED and writer in self._writers:
                 count = self._written[attempt, writer] = self._written.get((attempt, writer), 0) + rows
                 self._prepared.setdefault((attempt, checkpoint), {})[writer] = count
 

@@ -15,10 +15,6 @@ from flowsim.laws.machine import Machine, on_row
 from flowsim.values.java_long import wrapped
 
 ID: Final = "restored-state"
-_RESTORED: Final = int(StoredAction.RESTORED)
-_OF_ALL: Final = int(StoredAction.IN_RESCALED_SNAPSHOT)
-_LIST, _UNION, _BROADCAST = int(StoredKind.LIST), int(StoredKind.UNION_LIST), int(StoredKind.BROADCAST)
-_COMMITTABLE: Final = int(StoredKind.COMMITTABLE)
 """Judged by law committed-once."""
 Name = tuple[int, int, int, int]
 """Operator, kind, state and key group."""
@@ -59,11 +55,11 @@ class StatesOfTask(Machine):
         if kind == StoredKind.COMMITTABLE:
             return
         states, name = self._states, (operator, kind, state, key_group)
-        if action == _RESTORED:
+        if action == StoredAction.RESTORED:
             self._found.examined += 1
             states.places.setdefault(self.attempt, seq)
             states.restored.setdefault(self.attempt, {})[name] = entries, fingerprint_sum
-        elif action == _OF_ALL:
+        elif action == StoredAction.IN_RESCALED_SNAPSHOT:
             states.of_all.setdefault(self.attempt, {}).setdefault(name, []).append((entries, fingerprint_sum))
         elif checkpoint in self._examined:
             states.stored.setdefault(checkpoint, {})[name] = entries, fingerprint_sum
@@ -124,16 +120,16 @@ def _compare_attempt(
     stored = of_task.stored.get(checkpoint, {})
     all_stored = [each.stored.get(checkpoint, {}) for each in siblings]
     names = {name for each in (restored, stored, *all_stored) for name in each if name in restored or name in stored
-             or name[1] in (_UNION, _BROADCAST)}  # fmt: skip
+             or name[1] in (StoredKind.UNION_LIST, StoredKind.BROADCAST)}  # fmt: skip
     for name in sorted(names):
         is_there = name in restored
         if not is_there and attempt not in of_task.running:
             continue
         contents = [each[name] for each in all_stored if name in each]
         expected = stored.get(name, _NOTHING)
-        if name[1] == _UNION:
+        if name[1] == StoredKind.UNION_LIST:
             expected = _total(contents)
-        elif name[1] == _BROADCAST and name not in stored and contents:
+        elif name[1] == StoredKind.BROADCAST and name not in stored and contents:
             expected = contents[task.subtask % len(contents)]
         _check(task, attempt, checkpoint, name, expected, restored.get(name, _NOTHING), of_task, found)
 
@@ -149,11 +145,11 @@ def _compare_rescaled(
         if name not in restored and attempt not in of_task.running:
             continue
         contents = stored.get(name, [])
-        if name[1] == _LIST:
+        if name[1] == StoredKind.LIST:
             _compare_list(task, attempt, checkpoint, name, contents, of_task, siblings, found)
             continue
         expected = _total(contents)
-        if name[1] == _BROADCAST and contents:
+        if name[1] == StoredKind.BROADCAST and contents:
             expected = contents[task.subtask % len(contents)]
         elif name[3] >= 0 and name[3] * task.parallelism // task.max_parallelism != task.subtask:
             expected = _NOTHING
@@ -190,7 +186,7 @@ def _compare_siblings(task: Task, attempt: int, of_task: States, siblings: list[
         wrong = ""
         if name[3] >= 0 and len(others) > 1:
             wrong = "several subtasks restored the key group"
-        elif name[1] in (_UNION, _BROADCAST) and any(other != content for other in others):
+        elif name[1] in (StoredKind.UNION_LIST, StoredKind.BROADCAST) and any(other != content for other in others):
             wrong = "subtasks restored different contents"
         if wrong:
             _broken(wrong, task, attempt, name, of_task, found, found_entries=content[0])

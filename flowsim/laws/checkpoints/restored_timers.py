@@ -16,9 +16,6 @@ from flowsim.laws.timers.timers import KeyedTask, Restored, keyed_vertices, need
 from flowsim.units import MAX_WATERMARK
 
 ID: Final = "restored-timers"
-_REGISTER: Final = int(TimerAction.REGISTER)
-_EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
-_FINISH: Final = int(LifeEvent.FINISH)
 _TIMER: Final = ("operator", "service", "domain", "timestamp", "key", "window_start", "window_end")
 Timer = Restored
 """As ``_TIMER``."""
@@ -63,7 +60,7 @@ class TimersOfTask(Machine):
     ) -> None:  # fmt: skip
         self._found.examined += 1
         timer = operator, service, domain, timestamp, key, window_start, window_end
-        if action == _REGISTER:
+        if action == TimerAction.REGISTER:
             if timer in self._waiting and self._replay is None:
                 self._broken("a timer is registered, but it waits already", seq, action, timer)
             self._waiting[timer] = seq
@@ -111,10 +108,12 @@ class TimersOfTask(Machine):
         self._end_replay(whole)
         if not whole or not self._is_finished or not self.attempt:
             return
-        left = self._waiting if replay is None else replay.waiting(_EVENT_TIME)
+        left = self._waiting if replay is None else replay.waiting(TimeDomain.EVENT_TIME)
         for timer in left:
-            if timer[2] == _EVENT_TIME and timer[3] < MAX_WATERMARK:
-                self._broken("a timer did not fire after the restore", self._waiting.get(timer, -1), _REGISTER, timer)
+            if timer[2] == TimeDomain.EVENT_TIME and timer[3] < MAX_WATERMARK:
+                self._broken(
+                    "a timer did not fire after the restore", self._waiting.get(timer, -1), TimerAction.REGISTER, timer
+                )
 
 
 def _starts_restored(graph: JobGraph) -> bool:

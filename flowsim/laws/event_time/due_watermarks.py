@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from flowsim.laws.machine import reads
 from flowsim.laws.slices import Ints, Slice
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
-_OPEN: Final = int(LifeEvent.OPEN)
 Missing = tuple[str, int, dict[str, object]]
 """What is missing, the row that shows it, and values for evidence."""
 
@@ -74,7 +73,7 @@ class DueWatermarks:
     def feed(self, facts: Slice, rows: Sequence[Generated], activity: TaskActivity) -> Iterator[Missing]:
         """Examines one epoch, after its rows were added to ``splits``."""
         for seq, operator, event, time_ns in facts.of("lifecycle").tuples(("seq", "operator", "event", "time_ns")):
-            if event == _OPEN and operator == self._operator:
+            if event == LifeEvent.OPEN and operator == self._operator:
                 self._opened_ns = time_ns
             elif (event in STOPPED or event in QUIESCED) and operator in (self._operator, -1):
                 self._stopped = min(self._stopped, seq)

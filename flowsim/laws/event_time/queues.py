@@ -16,9 +16,6 @@ from flowsim.laws.machine import reads
 from flowsim.laws.slices import Slice, each_row
 
 _COLUMNS: Final = ("seq", "entry", "action", "kind", "timestamp")
-_PUT: Final = int(AsyncAction.PUT)
-_EMIT: Final = int(AsyncAction.EMIT)
-_OPEN: Final = int(LifeEvent.OPEN)
 
 
 class Queue:
@@ -52,11 +49,11 @@ class Queue:
         if not len(rows):
             return
         action = rows.column("action")
-        matters = (action == _EMIT) | ((action == _PUT) & (rows.column("kind") == WATERMARK))
+        matters = (action == AsyncAction.EMIT) | ((action == AsyncAction.PUT) & (rows.column("kind") == WATERMARK))
         for seq, entry, what, kind, timestamp in each_row(
             rows, _COLUMNS, matters & (rows.column("operator") == self.number)
         ):
-            if what == _EMIT:
+            if what == AsyncAction.EMIT:
                 self.left.append((seq, (kind, timestamp) if kind == WATERMARK else NOTHING))
                 self._last_left = max(self._last_left, entry)
                 continue
@@ -67,7 +64,7 @@ class Queue:
 
     def _opened(self, facts: Slice) -> int | None:
         for seq, operator, event in facts.of("lifecycle").tuples(("seq", "operator", "event")):
-            if operator == self.number and event == _OPEN:
+            if operator == self.number and event == LifeEvent.OPEN:
                 return int(seq)
         return None
 

@@ -30,8 +30,6 @@ from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Slice
 
 ID: Final = "task-watermark"
-_PUT: Final = int(AsyncAction.PUT)
-_RESTORED_AS_FINISHED: Final = int(LifeEvent.RESTORED_AS_FINISHED)
 
 
 class Reading(NamedTuple):
@@ -130,7 +128,11 @@ class TaskEventTime(Machine):
     def _is_without_operators(self, facts: Slice) -> bool:
         """Whether the task was restored as finished (rule 12.100): the first of its rows shows it."""
         lives = facts.of("lifecycle")
-        if self._without_operators is None and len(lives) and (lives.column("event") == _RESTORED_AS_FINISHED).any():
+        if (
+            self._without_operators is None
+            and len(lives)
+            and (lives.column("event") == LifeEvent.RESTORED_AS_FINISHED).any()
+        ):
             self._without_operators = {}
             for channel in self._graph.sent_by(self._task.task):
                 reader = Reader(self._found, {"task": self._task.task, "channel": channel.channel})
@@ -151,7 +153,9 @@ class TaskEventTime(Machine):
         count += len(facts.of("task_watermark")) + len(facts.of("generated_watermark"))
         steps = facts.of("async_elements")
         if len(steps):
-            count += int(np.count_nonzero((steps.column("action") == _PUT) & (steps.column("kind") == WATERMARK)))
+            count += int(
+                np.count_nonzero((steps.column("action") == AsyncAction.PUT) & (steps.column("kind") == WATERMARK))
+            )
         self._found.examined += count
 
     def end(self, whole: bool) -> None:

@@ -17,8 +17,6 @@ from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Ints, Rows, Slice
 
 ID: Final = "conservation"
-_RECORD: Final = int(ElementKind.RECORD)
-_END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
 _AT_THE_END: Final = 2**63 - 1
 
 
@@ -89,7 +87,7 @@ class Equations(Machine):
     @reads(received=("channel", "kind", "timestamp"))
     def _count_received(self, facts: Slice) -> None:
         received = facts.of("received")
-        self._facts["received", 0] += int(np.count_nonzero(received.column("kind") == _RECORD))
+        self._facts["received", 0] += int(np.count_nonzero(received.column("kind") == ElementKind.RECORD))
         if self._open_channels and len(received):
             self._count_lost(received)
 
@@ -97,9 +95,9 @@ class Equations(Machine):
         """Subtracts the records of inputs that have ended: the head does not get them (rule 4.11, FLINK-39481)."""
         for channel, kind, timestamp in received.tuples(("channel", "kind", "timestamp")):
             still_open = self._open_channels.get(self._inputs_of.get(channel, -1))
-            if kind == _END_OF_DATA and timestamp == DRAIN and still_open is not None:
+            if kind == ElementKind.END_OF_DATA and timestamp == DRAIN and still_open is not None:
                 still_open.discard(channel)
-            elif kind == _RECORD and still_open is not None and not still_open:
+            elif kind == ElementKind.RECORD and still_open is not None and not still_open:
                 self._facts["received", 0] -= 1
 
     @reads(window_intake=("operator",), late_drop=("operator", "side_output"))

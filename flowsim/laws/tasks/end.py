@@ -15,9 +15,6 @@ from flowsim.laws.slices import Slice
 from flowsim.units import MAX_WATERMARK
 
 ID: Final = "end"
-_WATERMARK, _STATUS = int(ElementKind.WATERMARK), int(ElementKind.STATUS)
-_END_OF_DATA, _END_OF_PARTITION = int(ElementKind.END_OF_DATA), int(ElementKind.END_OF_PARTITION)
-_FINISH, _CLOSE, _FINISHED = LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.FINISHED
 _IDLE: Final = -1
 _AT_THE_END: Final = 2**63 - 1
 
@@ -61,48 +58,50 @@ class EndOfTask(Machine):
     @reads(sent_ends_and_idleness)
     def _sent_ends(self, facts: Slice) -> None:
         for seq, channel, _, kind, timestamp in facts.once(sent_ends_and_idleness):
-            if _END_OF_DATA <= kind <= _END_OF_PARTITION:
+            if ElementKind.END_OF_DATA <= kind <= ElementKind.END_OF_PARTITION:
                 self._found.examined += 1
                 maximum, idle = channel in self._maximum, channel in self._idle
                 self._ends.append(_End(seq, channel, kind, timestamp == DRAIN, maximum, idle))
-            elif kind == _WATERMARK:
+            elif kind == ElementKind.WATERMARK:
                 self._maximum.add(channel)
-            elif kind == _STATUS and timestamp == _IDLE:
+            elif kind == ElementKind.STATUS and timestamp == _IDLE:
                 self._idle.add(channel)
-            elif kind == _STATUS and not self._assigned.get(channel):
+            elif kind == ElementKind.STATUS and not self._assigned.get(channel):
                 self._idle.discard(channel)
 
     @on_row("lifecycle")
     def _life_event(self, seq: int, event: int) -> None:
         if event == LifeEvent.RESTORED_AS_FINISHED:
             self._operators = 0
-        elif event in (_FINISH, _CLOSE, _FINISHED):
+        elif event in (LifeEvent.FINISH, LifeEvent.CLOSE, LifeEvent.FINISHED):
             self._life.setdefault(event, []).append(seq)
 
     @reads(task_watermark=("input", "kind", "timestamp"))
     def _reach(self, facts: Slice) -> None:
         rows = facts.of("task_watermark")
         if len(rows) and len(self._reached) < self._task.inputs:
-            last = (rows.column("kind") == _WATERMARK) & (rows.column("timestamp") == MAX_WATERMARK)
+            last = (rows.column("kind") == ElementKind.WATERMARK) & (rows.column("timestamp") == MAX_WATERMARK)
             self._reached.update(rows.column("input")[last].tolist())
 
     def end(self, whole: bool) -> None:
         task = self._task.task
         for end in self._ends:
             wrong = (
-                self._wrong_end_of_data(end, whole) if end.kind == _END_OF_DATA else self._wrong_end_of_partition(end)
+                self._wrong_end_of_data(end, whole)
+                if end.kind == ElementKind.END_OF_DATA
+                else self._wrong_end_of_partition(end)
             )
             if wrong:
                 self._found.broken(wrong, (task, end.seq), task=task, seq=end.seq, channel=end.channel)
-        if not whole and _FINISHED in self._life:
+        if not whole and LifeEvent.FINISHED in self._life:
             # Rule 4.18; in a whole run law channel-end requires every END_OF_PARTITION.
-            ended = {end.channel for end in self._ends if end.kind == _END_OF_PARTITION}
+            ended = {end.channel for end in self._ends if end.kind == ElementKind.END_OF_PARTITION}
             for channel in sorted(self._assigned.keys() - ended):
                 what = "its sender finished, but no END_OF_PARTITION"
                 self._found.broken(what, (task, _AT_THE_END, channel), task=task, channel=channel)
 
     def _wrong_end_of_data(self, end: _End, whole: bool) -> str:
-        finished = self._life.get(_FINISH, [])
+        finished = self._life.get(LifeEvent.FINISH, [])
         due = not end.idle and len(self._reached) >= self._task.inputs
         # FLINK-39481: the operators finish while timers are left, and these still send the watermark in the end.
         is_late = self._holds_back and (end.channel in self._maximum or not whole)
@@ -112,14 +111,14 @@ class EndOfTask(Machine):
             return "MAX_WATERMARK, but EndOfData without drain"
         if any(at > end.seq for at in finished) or (end.drain and len(finished) < self._operators):
             return "EndOfData before the operators have finished"
-        if self._before(_CLOSE, end.seq):
+        if self._before(LifeEvent.CLOSE, end.seq):
             return "EndOfData after an operator was closed"
         return ""
 
     def _wrong_end_of_partition(self, end: _End) -> str:
-        if self._before(_CLOSE, end.seq) < self._operators:
+        if self._before(LifeEvent.CLOSE, end.seq) < self._operators:
             return "END_OF_PARTITION before the operators are closed"
-        return "END_OF_PARTITION after the task's end" if self._before(_FINISHED, end.seq) else ""
+        return "END_OF_PARTITION after the task's end" if self._before(LifeEvent.FINISHED, end.seq) else ""
 
     def _before(self, event: int, seq: int) -> int:
         return sum(at < seq for at in self._life.get(event, ()))

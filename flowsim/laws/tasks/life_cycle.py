@@ -15,7 +15,6 @@ from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Slice
 
 ID: Final = "life-cycle"
-_END_OF_DATA: Final = int(ElementKind.END_OF_DATA)
 _AT_THE_END: Final = 2**63 - 1
 _ENDS: Final = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 
@@ -47,9 +46,9 @@ class LifeCycle(Machine):
             rows = facts.of("received" if self._task.inputs else "sent")
             self._first_element = int(rows.column("seq")[0]) if len(rows) else None
         for _, _, _, kind, timestamp in facts.once(sent_ends):
-            self._undrained |= kind == _END_OF_DATA and timestamp == 0
+            self._undrained |= kind == ElementKind.END_OF_DATA and timestamp == 0
         for _, channel, _, kind, timestamp in facts.once(received_ends):
-            if kind == _END_OF_DATA:
+            if kind == ElementKind.END_OF_DATA:
                 self._undrained |= timestamp == 0
                 self._data_ended.add(channel)
             else:

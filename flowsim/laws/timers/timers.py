@@ -21,8 +21,7 @@ from flowsim.laws.timers.keys import OwnKeys
 from flowsim.laws.timers.service import COLUMNS, FORWARDED, NEVER, PLACE, Service, Step
 
 ID: Final = "timers"
-_FINISHED: Final = int(LifeEvent.FINISHED)
-_END_WITHOUT_DRAIN: Final = (int(ElementKind.END_OF_DATA), 0)
+_END_WITHOUT_DRAIN: Final = (ElementKind.END_OF_DATA, 0)
 """Kind and timestamp. The operators do not finish, and no processing-time timer fires (rules 3.27, 4.20)."""
 Restored = tuple[int, int, int, int, int, int, int]
 """A timer: operator, service, domain, timestamp, key and window."""
@@ -75,7 +74,7 @@ class KeyedTask(Machine):
     def _quiesce(self, facts: Slice) -> None:
         """Notes the rows from which on no processing-time timer fires."""
         lives = facts.of("lifecycle").tuples(("seq", "operator", "event"))
-        self._found.examined += sum(event == _FINISHED for _, _, event in lives)
+        self._found.examined += sum(event == LifeEvent.FINISHED for _, _, event in lives)
         ends = [(operator, seq) for seq, operator, event in lives if event in QUIESCED or event in STOPPED]
         ends += [(-1, mark[0]) for mark in facts.once(received_ends) if mark[3:] == _END_WITHOUT_DRAIN]
         for operator, seq in ends:

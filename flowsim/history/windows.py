@@ -110,14 +110,16 @@ def panes_of(facts: RecordedFacts, task: int, operator: Operator, plan: WindowPl
             "computes; --at TIME asks about a part of the run"
         )
     panes: dict[tuple[int, int, int], Pane] = {}
-    merging, earlier = MergingWindows(), _Watermarks(facts, task)
+    merging, marks = MergingWindows(), facts.restored_rows("task_watermark", task, facts.attempt_of(task))
+    marks = marks.equal(kind=ElementKind.WATERMARK)  # Those of the attempt itself begin anew.
 
     def was_cleaned(window: tuple[int, int, int], intake: Row) -> bool:
         """Whether the window was cleaned up after its last record, in an attempt before that of the next one."""
         known = panes.get(window)
         if known is None or not known.intakes or not plan.event_time:
             return False
-        return earlier.reached(plan.cleanup_of(known.last_ms), known.intakes[-1]["seq"], intake["seq"])
+        between = marks.after(known.intakes[-1]["seq"]).before(intake["seq"])
+        return bool((between["timestamp"] >= plan.cleanup_of(known.last_ms)).any())
 
     def pane_of(key: int, window: Window) -> Pane:
         return panes.setdefault((key, *window), Pane(task, operator, plan, key, window))
@@ -148,20 +150,6 @@ def panes_of(facts: RecordedFacts, task: int, operator: Operator, plan: WindowPl
     for fire in facts.rows_of_state("window_fire", task).equal(operator=operator.operator):
         pane_of(fire["key"], (fire["window_start"], fire["window_end"])).fires.append(fire)
     return list(panes.values())
-
-
-class _Watermarks:
-    """The watermarks of the earlier attempts that the state of a task contains; after a restore they begin anew."""
-
-    def __init__(self, facts: RecordedFacts, task: int) -> None:
-        self._rows = facts.restored_rows("task_watermark", task, facts.attempt_of(task)).equal(
-            kind=ElementKind.WATERMARK
-        )
-
-    def reached(self, cleanup: int, after_seq: int, before_seq: int) -> bool:
-        """Whether a watermark between two facts reached the time at which a window is cleaned up."""
-        between = self._rows.after(after_seq).before(before_seq)
-        return bool((between["timestamp"] >= cleanup).any())
 
 
 def _is_gone(plan: WindowPlan, window: tuple[int, ...], intake: Row) -> bool:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from flowsim.facts.kinds import StoredAction, StoredKind
 from flowsim.history.timers import lives_of
 from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import Operator
+from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, Rows, RunFacts, place_of
+
+TIMERS = (StoredKind.EVENT_TIME_TIMERS, StoredKind.PROCESSING_TIME_TIMERS)
 
 
 def snapshot_of_another_run(facts: RunFacts, task: int, operator: Operator, key_hash: int | None = None) -> Row | None:
@@ -54,3 +61,24 @@ def snapshot_text(row: Row) -> str:
 def besides_text(row: Row | None) -> str:
     """After the number of records of a window: those of its snapshot are not recorded; '' without a snapshot."""
     return "" if row is None else f", besides any in {snapshot_text(row)}, which are not recorded"
+
+
+def restored_causes(facts: RunFacts, task: int, operator: Operator, kinds: Sequence[StoredKind]) -> list[Cause]:
+    """How many timers or states of an operator came from the snapshot with which the job started; empty if none did."""
+    checkpoint = facts.graph.history.first_restored
+    if checkpoint == NO_CHECKPOINT:
+        return []
+    rows = _restored(facts, task, operator).equal(checkpoint=checkpoint)
+    rows = rows.where(np.isin(rows["kind"], kinds))
+    first = rows.first()
+    if first is None:
+        return []
+    entries = int(rows["entries"].sum())
+    count, shown = count_text(entries, "timer"), "fires or is deleted"
+    if kinds[0] == StoredKind.KEYED_STATE:
+        count, shown = count_text(entries, "entry of keyed state", "entries of keyed state"), "is changed by a call"
+    text = (
+        f"{facts.operator_in(task, operator.operator)} restored {count} of all its keys from snapshot {checkpoint} of another "
+        f"run: this recording shows such an entry only when it {shown}."
+    )
+    return [Cause(text, ("9.15",), place_of(first))]

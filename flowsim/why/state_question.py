@@ -14,7 +14,7 @@ from flowsim.quantities import count_text
 from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.key_state import change_cause, state_cause
-from flowsim.why.restored_entries import restored_causes
+from flowsim.why.restored_state import restored_causes
 from flowsim.why.run_facts import Row, RunFacts
 
 _MOST_LISTED: Final = 8

@@ -12,7 +12,7 @@ from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
 from flowsim.why.about import About, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.restored_entries import TIMERS, restored_causes
+from flowsim.why.restored_state import TIMERS, restored_causes
 from flowsim.why.run_facts import RunFacts
 from flowsim.why.timers.causes import fate_cause, life_causes, others_text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import compress
 from typing import Final, TypeAlias
 
@@ -13,8 +13,6 @@ from flowsim.trace.names import Names
 from flowsim.trace.template import Alternative, Choice, Field, Guard, Part, Template
 
 Holds: TypeAlias = Callable[[Names, Row], bool]
-Attempt: TypeAlias = Callable[[Names, Row], str | None]
-Applying: TypeAlias = Callable[[Names, Row], list[Attempt]]
 
 _COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "=": operator.eq,
@@ -90,59 +88,23 @@ class CompiledTemplates:
         return _COMPARISONS[guard.comparison](self._known[guard.column], guard.other)
 
     def _choice(self, choice: Choice) -> Text:
-        filled = [self._alternative(each) for each in choice.alternatives]
-        guards = [each.guard for each in choice.alternatives]
-        applying = self._applying_by_value(guards, filled) or self._applying(guards, filled)
+        alternatives = [
+            (None if each.guard is None else self._guard(each.guard), *self._split(each.parts))
+            for each in choice.alternatives
+        ]
 
         def text(names: Names, row: Row) -> str:
-            for alternative in applying(names, row):
-                written = alternative(names, row)
-                if written is not None:
-                    return written
+            for holds, pattern, readers, fields in alternatives:
+                if holds is not None and not holds(names, row):
+                    continue
+                if not readers:
+                    return pattern % ()
+                texts = [read(names, row) for read in readers]
+                if "" not in texts or "" not in compress(texts, fields):
+                    return pattern % tuple(texts)
             return ""
 
         return text
-
-    def _alternative(self, alternative: Alternative) -> Attempt:
-        """Returns the function that fills in an alternative; its result is None if one of its fields is empty."""
-        pattern, readers, fields = self._split(alternative.parts)
-        if not readers:
-            text = pattern % ()
-            return lambda names, row: text
-
-        def filled(names: Names, row: Row) -> str | None:
-            texts = [read(names, row) for read in readers]
-            return None if "" in texts and "" in compress(texts, fields) else pattern % tuple(texts)
-
-        return filled
-
-    def _applying_by_value(self, guards: Sequence[Guard | None], filled: Sequence[Attempt]) -> Applying | None:
-        """Returns the function that finds the alternatives of a row by one value; None if the guards do not allow that."""
-        compared = {guard.column for guard in guards if guard is not None}
-        if len(compared) != 1 or any(guard is not None and guard.comparison != "=" for guard in guards):
-            return None
-        column = compared.pop()
-        place = self._places.get(column)
-        values = {guard.other for guard in guards if guard is not None} | self._members.get(column, frozenset())
-        every = list(zip(guards, filled, strict=True))
-        of_value = {
-            value: [attempt for guard, attempt in every if guard is None or guard.other == value] for value in values
-        }
-        otherwise = [attempt for guard, attempt in every if guard is None]
-        if place is None:
-            read = property_reader(column, self._places)
-            return lambda names, row: of_value.get(read(names, row), otherwise)
-        if column in self._members:
-            return lambda names, row: of_value[row[place]]
-        return lambda names, row: of_value.get(row[place], otherwise)
-
-    def _applying(self, guards: Sequence[Guard | None], filled: Sequence[Attempt]) -> Applying:
-        """Returns the function that finds the alternatives whose guards hold."""
-        every = [
-            (_always if guard is None else self._guard(guard), attempt)
-            for guard, attempt in zip(guards, filled, strict=True)
-        ]
-        return lambda names, row: [attempt for holds, attempt in every if holds(names, row)]
 
     def _guard(self, guard: Guard) -> Holds:
         other = guard.other
@@ -159,7 +121,3 @@ class CompiledTemplates:
         compare = _COMPARISONS[guard.comparison]
         holds = {int(member): compare(member, other) for member in members}
         return lambda _, row: holds[row[place]]
-
-
-def _always(names: Names, row: Row) -> bool:
-    return True

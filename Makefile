@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE =
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install core demo test pytest test-quick release-check test-pure test-no-compiler compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench \
+.PHONY: help install core demo test pytest test-quick release-check test-pure test-no-compiler compiled-tests test-reports hostile coverage law-mutants lint format docs notebooks site changelog bench \
 	bench-judge soak lock \
 	report-assets report-pictures clean
 
@@ -100,6 +100,10 @@ coverage: $(STAMP) ## Runs the tests under coverage; fails where a core package 
 	$(BIN)/coverage html --quiet --directory build/coverage/html
 	$(BIN)/coverage json --quiet -o build/coverage/report.json
 	$(BIN)/python -m tests.support.coverage_floors build/coverage/report.json
+
+law-mutants: $(STAMP) ## Switches off each part of each law over rows, and shows that a test fails; WRITE=1 writes the table, OF=REGEX takes some modules.
+	$(BIN)/python -m pytest -q -s -p tests.support.law_mutants.plugin --law-mutants tests/support/law_mutants/table.tsv \
+		$(if $(WRITE),--law-mutants-write) $(if $(OF),--law-mutants-of='$(OF)') tests/unit/laws tests/unit/faults
 
 lint: $(STAMP) ## Only the static checks.
 	$(BIN)/ruff check .

@@ -11,5 +11,5 @@ OF_CHECKPOINTS: Final = frozenset(
     law.id for law in LAWS if law.machine.__module__.startswith("flowsim.laws.checkpoints")
 )
 OF_RECORDED_STATE: Final = "state"
-"""The law that compares calls while the run records state; it has no second definition over facts."""
+"""The law that compares calls while the run records state."""
 OTHER_LAWS: Final = tuple(law for law in LAW_IDS if law not in OF_CHECKPOINTS and law != OF_RECORDED_STATE)

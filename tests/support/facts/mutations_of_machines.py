@@ -213,3 +213,24 @@ def a_window_is_closed_before_its_channels_end(f: FactBuilder) -> None:
     f.remove("lifecycle", row)
     sent = f.rows("sent", lambda r: r["task"] == 2 and r["kind"] == END)
     f.insert_after(sent[-1], "lifecycle", operator=0, event=LifeEvent.CLOSE)
+
+
+@breaks(fairness=1)
+def the_default_action_runs_while_it_is_suspended(f: FactBuilder) -> None:
+    first_begin(f)["suspended"] = 1
+
+
+@breaks(progress=1)
+def a_task_rests_beside_a_mail(f: FactBuilder) -> None:
+    """It waits for mail although one is there, and time passes."""
+    put = f.rows("mails", lambda r: r["action"] == MailAction.PUT)[0]
+    wait = {"kind": WaitKind.MAIL, "action": 9_000, "priority": -1}
+    begun = f.insert_after(put, "actions", phase=ActionPhase.WAIT, **wait)
+    ended = f.insert_after(begun, "actions", phase=ActionPhase.RESUME, **wait)
+    begun["time_ns"], ended["time_ns"] = put["time_ns"], int(put["time_ns"]) + 1
+
+
+@breaks(progress=1)
+def a_job_is_deadlocked(f: FactBuilder) -> None:
+    running = f.rows("lifecycle", lambda r: r["event"] == LifeEvent.RUNNING)[0]
+    f.insert_after(running, "lifecycle", operator=-1, event=LifeEvent.DEADLOCKED)

@@ -9,12 +9,8 @@ from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts
 from tests.support.facts.slicing import BuiltFacts
-from tests.support.oracle.catalogue import LAWS
-from tests.support.oracle.checkpoints import OF_CHECKPOINTS
 from tests.support.oracle.facts import Facts, Row
 from tests.support.oracle.judge import check
-
-_LAWS = {law.id: law for law in LAWS}
 
 
 class OfAttempt:
@@ -53,7 +49,5 @@ def check_attempts(law: str, facts: BuiltFacts, graph: JobGraph, whole: bool, at
 
 
 def _counts(law: str, facts: Facts, graph: JobGraph, whole: bool) -> tuple[int, int]:
-    if law in OF_CHECKPOINTS:
-        return OF_CHECKPOINTS[law](facts, graph, whole)
-    outcome = check(_LAWS[law], facts, graph, whole)
+    outcome = check(law, facts, graph, whole)
     return outcome.rows_examined, outcome.violations

@@ -1,4 +1,4 @@
-"""Laws about single channels: elements arrive as sent, and how a channel ends."""
+"""Law channel-fifo: elements arrive as they were sent."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph
-from flowsim.units import MAX_WATERMARK
-from tests.support.oracle.catalogue import Outcome
-from tests.support.oracle.event_time_paths import EventTimePaths
+from flowsim.laws.law import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 
 _NO_CHANNELS = "the job has no channels"
@@ -95,51 +93,3 @@ def _by_position(rows: list[tuple[Position, Payload]]) -> tuple[dict[Position, P
     for place, _ in rows:
         (twice if place in seen else seen).add(place)
     return by_position, twice
-
-
-def channel_end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
-    """Law channel-end: END_OF_PARTITION once and last, only it after END_OF_DATA."""
-    if not graph.channels:
-        return not_applicable("channel-end", _NO_CHANNELS)
-    sides = (("sent", _sent(facts)), ("received", _received(facts)))
-    findings = Findings(sum(len(rows) for _, rows in sides))
-    for side, rows in sides:
-        _judge_ends(findings, side, rows, graph, whole)
-    return findings.outcome("channel-end")
-
-
-def _judge_ends(
-    findings: Findings, side: str, rows: list[tuple[Position, Payload]], graph: JobGraph, whole: bool
-) -> None:
-    never = (1 << 63, 0)
-    end_of_partition: dict[int, tuple[int, int]] = {}
-    end_of_data: dict[int, tuple[int, int]] = {}
-    for (channel, position), (kind, timestamp, _) in rows:
-        if kind in (ElementKind.END_OF_DATA, ElementKind.END_OF_PARTITION):
-            first = end_of_data if kind == ElementKind.END_OF_DATA else end_of_partition
-            first[channel] = min((position, timestamp), first.get(channel, never))
-    # Mails of async calls are not stopped: an answer before the operator is closed is emitted, and forwarded.
-    goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
-    paths = EventTimePaths(graph)
-    for channel, (ends_at, drain) in list(end_of_data.items()):
-        about = graph.channels.get(channel)
-        if drain and about is not None and paths.holds_back(graph.edges[about.edge].source_vertex):
-            # FLINK-39481: timers that were interrupted fire after EndOfData; their last watermark ends the channel.
-            last = [
-                position
-                for (of, position), (kind, timestamp, _) in rows
-                if of == channel and kind == ElementKind.WATERMARK and timestamp == MAX_WATERMARK
-            ]
-            end_of_data[channel] = (max(ends_at, min(last, default=1 << 63)), drain)
-    for (channel, position), (kind, _, _) in rows:
-        ends_at, drain = end_of_data.get(channel, never)
-        if position > end_of_partition.get(channel, never)[0]:
-            what = "after END_OF_PARTITION"
-        elif position > ends_at and kind < ElementKind.END_OF_PARTITION and (drain or not goes_on):
-            what = "after END_OF_DATA"
-        else:
-            continue
-        findings.broken(what, side=side, channel=channel, position=position, kind=ElementKind(kind))
-    for channel in graph.channels if whole else ():
-        if channel not in end_of_partition:
-            findings.broken("no END_OF_PARTITION", side=side, channel=channel)

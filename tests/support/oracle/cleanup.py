@@ -8,10 +8,9 @@ from itertools import pairwise
 
 from flowsim.facts.kinds import TimeDomain, TimerAction
 from flowsim.laws.job_graph import JobGraph, Operator
+from flowsim.laws.law import Outcome
 from flowsim.units import MAX_WATERMARK, as_long
-from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
-from tests.support.oracle.joins import judged_bounds
 from tests.support.oracle.window_plan import WindowPlan, window_plan
 
 Piece = tuple[int, int, int, TimeDomain, int]
@@ -142,3 +141,12 @@ def _judge(facts: Facts, findings: Findings, keeper: Keeper, task: int, operator
             if piece in waiting:
                 waiting.remove(piece)
                 findings.broken("absorbed, but its timer waits", task=task, operator=operator, piece=list(piece))
+
+
+def judged_bounds(graph: JobGraph, operator: Operator) -> tuple[int, int] | None:
+    """None: the operator is not judged."""
+    lower, upper = operator.params.get("lower_ms"), operator.params.get("upper_ms")
+    head = next(o for o in graph.operators if (o.vertex, o.operator) == (operator.vertex, 0))
+    if head.params.get("interruptible_timers") is True or operator.input_operator != -1:
+        return None
+    return (lower, upper) if isinstance(lower, int) and isinstance(upper, int) else None

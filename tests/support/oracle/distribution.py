@@ -9,7 +9,7 @@ from math import ceil, floor
 
 from flowsim.facts.kinds import ElementKind, SegmentAction
 from flowsim.laws.job_graph import JobGraph
-from tests.support.oracle.catalogue import Outcome
+from flowsim.laws.law import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
 
 _POINTWISE = {"FORWARD", "RESCALE"}

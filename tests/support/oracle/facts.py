@@ -7,7 +7,8 @@ from enum import Enum
 from typing import Protocol
 
 from flowsim.facts.kinds import Level
-from tests.support.oracle.catalogue import EVIDENCE_ROWS, Outcome, Verdict
+from flowsim.laws.findings import EVIDENCE_ROWS
+from flowsim.laws.law import Outcome, Verdict
 
 Row = tuple[int, ...]
 NOTHING_KEPT = "the run ended before anything was kept"

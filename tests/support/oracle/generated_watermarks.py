@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph, Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from tests.support.oracle.async_wait.queued_event_time import QueueEmissions
 from tests.support.oracle.due_watermarks import judge_due
 from tests.support.oracle.event_time_paths import INPUTS, Cause, EventTimePaths
 from tests.support.oracle.facts import Facts, Findings
 from tests.support.oracle.merged_splits import Made, is_another, missing
+from tests.support.oracle.queued_event_time import QueueEmissions
 
 _BOUNDED = ("bounded", "monotonous")
 Seen = tuple[list[int], list[int]]

@@ -7,7 +7,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from tests.support.oracle.catalogue import Outcome
+from flowsim.laws.law import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.window_timeline import window_timelines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.java_key import owner_subtask, recorded_key_hash
 from flowsim.laws.job_graph import JobGraph, Task
-from tests.support.oracle.catalogue import Outcome
+from flowsim.laws.law import Outcome
 from tests.support.oracle.distribution import judge_channels
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 

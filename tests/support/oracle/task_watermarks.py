@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.laws.job_graph import JobGraph
+from flowsim.laws.law import Outcome
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from tests.support.oracle.async_wait.queued_event_time import QueueEmissions, emitted_by_queues, taken_marks
-from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.event_time_paths import FREE, INPUTS, Cause, Emission, EventTimePaths, emissions
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.generated_watermarks import judge_generated
+from tests.support.oracle.queued_event_time import QueueEmissions, emitted_by_queues, taken_marks
 from tests.support.oracle.valve_model import ACTIVE
 
 LAW = "task-watermark"

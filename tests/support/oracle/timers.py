@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final
@@ -10,8 +9,8 @@ from typing import Final
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, TimeDomain, TimerAction, WaitKind
 from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import JobGraph
+from flowsim.laws.law import Outcome
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
-from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.event_time_paths import FREE, INPUTS, EventTimePaths, combined
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
 from tests.support.oracle.routing import described_keys
@@ -64,25 +63,9 @@ def _judge_keys(findings: Findings, facts: Facts, graph: JobGraph, tasks: set[in
             )
 
 
-def replay_timers(
-    findings: Findings, facts: Facts, graph: JobGraph, task: int, restored: set[tuple[int, ...]], whole: bool
-) -> set[tuple[int, ...]]:
-    """One attempt of a task that starts with timers of a snapshot; returns those that wait at its end."""
-    _judge_keys(findings, facts, graph, {task})
-    replayed = _Task(findings, graph, task)
-    replayed.restore(restored)
-    replayed.replay(sorted(_steps(facts, graph, [task])[task]), whole)
-    return {
-        (*place, domain, identity[0], *identity[1:])
-        for place, service in replayed.services.items()
-        for domain, live in service.live.items()
-        for identity in live
-    }
-
-
-def _steps(facts: Facts, graph: JobGraph, tasks: Iterable[int] = ()) -> dict[int, list[Step]]:
-    """Of every task with timers, and of these: what reaches its operators, what its timers do, what it sends on."""
-    steps: dict[int, list[Step]] = {task: [] for task in tasks}
+def _steps(facts: Facts, graph: JobGraph) -> dict[int, list[Step]]:
+    """Of every task with timers: what reaches its operators, what its timers do, what it sends on."""
+    steps: dict[int, list[Step]] = {}
     for row in facts.rows("timers"):
         steps.setdefault(row[1], []).append((row[0], _TIMER, row))
     arrived: dict[int, list[Row]] = {}
@@ -194,11 +177,6 @@ class _Task:
         """When the last wait of the loop began."""
         self.begun: list[tuple[int, int]] = []
         """Sequence number and time of each default action."""
-
-    def restore(self, timers: Iterable[tuple[int, ...]]) -> None:
-        """Adds the timers of a snapshot."""
-        for operator, number, domain, timestamp, key, start, end in timers:
-            self._service(operator, number).register(domain, (timestamp, key, start, end), -1)
 
     def _act(self, seq: int, time_ns: int, phase: int, kind: int) -> None:
         """A loop that waited has run every mail; one that works runs a mail after a few default actions."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph
+from flowsim.laws.law import Outcome
 from flowsim.units import MAX_WATERMARK
-from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.valve_model import ACTIVE, IDLE, Emission, ValveModel
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowsim.laws.job_graph import JobGraph
-from tests.support.oracle.catalogue import Outcome
+from flowsim.laws.law import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row, multiset_difference, not_applicable
 from tests.support.oracle.window_timeline import What, WindowTimeline, unjudged, window_timelines
 

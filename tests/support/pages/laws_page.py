@@ -17,7 +17,8 @@ Generated from the files below `flowsim/laws`; do not edit.
 A law is one guarantee of Flink. `flowsim laws` lists the laws, and `flowsim laws ID` prints one section of this page.
 Each law is defined once, in a file below `flowsim/laws`. The same code checks it in the flowsim process and on Spark
 ([decision 0030](decisions/0030-one-definition-per-law.md)). This page defines the **verdict**, the **rows examined**
-and the **violations** of each law. The tests compare the code with a second set of definitions over whole recordings
+and the **violations** of each law. Of a law that examines row after row, `make law-mutants` switches off each part, and a
+test fails every time. The tests compare the laws that examine whole columns with second definitions over whole recordings
 (`tests/support/oracle`), and three laws also with SQL.
 
 ## Common definitions

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.facts.kinds import AsyncAction, ElementKind, Level, LifeEvent, SystemTimer, TimerAction
 from flowsim.laws.law import Verdict
 from flowsim.units import MAX_WATERMARK
 from tests.support.facts.async_history import IDLE, LAW_OF_ASYNC, RETRY, STATUS, WATERMARK, AsyncHistory, of_async
@@ -392,3 +394,88 @@ def test_outcome_after_close_is_allowed() -> None:
     """Rule 11.16."""
     history = AsyncHistory().takes(0).life(LifeEvent.CLOSE).done(0, 7)
     assert history.judged("async-end").verdict is Verdict.HOLDS
+
+
+# Steps after the emission of an element; if it timed out while it waited for a retry, there is one more call (rule 11.28)
+
+
+def emitted_before_its_retry() -> AsyncHistory:
+    history = AsyncHistory(of_async(retry=RETRY)).takes(0).step(0, RETRIED, attempt=1).passes(11).step(0, TIMEOUT)
+    return history.done(0).leaves(0)
+
+
+def test_function_may_be_called_once_more_after_the_emission() -> None:
+    history = emitted_before_its_retry().step(0, INVOKE, attempt=2).ends()
+    assert history.broken_laws() == set()
+
+
+@pytest.mark.parametrize("history", [emitted_before_its_retry, lambda: AsyncHistory().takes(0).done(0).leaves(0)])
+@pytest.mark.parametrize(
+    ("action", "what"),
+    [
+        (COMPLETE, "an outcome after the emission"),
+        (TIMEOUT, "a timeout after the emission"),
+        (EMIT, "an element is emitted a second time"),
+    ],
+)
+def test_other_step_after_the_emission_violates_async_once(
+    action: AsyncAction, what: str, history: Callable[[], AsyncHistory]
+) -> None:
+    assert history().step(0, action).broken("async-once", whole=False) == [what]
+
+
+@pytest.mark.parametrize(
+    ("action", "what"),
+    [
+        (RETRIED, "a record waits for a retry after its emission"),
+        (INVOKE, "the function is called for the first time after the emission"),
+    ],
+)
+def test_call_after_the_emission_violates_async_retries(action: AsyncAction, what: str) -> None:
+    history = AsyncHistory(of_async(retry=RETRY)).takes(0).done(0).leaves(0).step(0, action, attempt=1)
+    assert history.broken("async-retries", whole=False) == [what]
+
+
+# async-timers
+
+REGISTER, FIRE, DELETE = TimerAction.REGISTER, TimerAction.FIRE, TimerAction.DELETE
+
+
+@pytest.mark.parametrize(
+    ("timers", "whats"),
+    [
+        ([(REGISTER, 10), (DELETE, 10)], []),
+        ([], ["a record is emitted without a timeout timer"]),
+        ([(REGISTER, 10)], ["the timer of an emitted record is still registered"]),
+        ([(DELETE, 10)], ["a timer that is not registered is fired or deleted"]),
+        ([(REGISTER, 10), (DELETE, 9)], ["a timer that is not registered is fired or deleted"]),
+        ([(REGISTER, 10), (FIRE, 10)], ["a timer fired before its time"]),
+        ([(REGISTER, 10), (DELETE, 10), (REGISTER, 10), (DELETE, 10)], ["a timer is registered a second time"]),
+        ([(REGISTER, 9), (DELETE, 9)], ["a timer is registered for another time than the timeout"]),
+    ],
+)
+def test_record_has_one_timer_for_its_timeout(timers: list[tuple[TimerAction, int]], whats: list[str]) -> None:
+    history = AsyncHistory().takes(0)
+    history.level = Level.FULL
+    for action, timestamp in timers:
+        history.add("system_timers", 0, 0, action, SystemTimer.TIMEOUT, 0, timestamp)
+    assert history.done(0).leaves(0).ends().broken("async-timers") == whats
+
+
+def test_timer_at_the_end_of_input_violates_async_timers() -> None:
+    history = AsyncHistory().takes(0)
+    history.level = Level.FULL
+    history.add("system_timers", 0, 0, REGISTER, SystemTimer.TIMEOUT, 0, 10)
+    assert history.ends().broken("async-timers") == ["a timer is still registered at the end of input"]
+
+
+# async-payload
+
+
+@pytest.mark.parametrize(
+    ("fingerprint", "whats"), [(100, []), (7, ["the function receives another element than was put"])]
+)
+@pytest.mark.parametrize("action", [INVOKE, TIMEOUT])
+def test_function_receives_what_was_put(action: AsyncAction, fingerprint: int, whats: list[str]) -> None:
+    history = AsyncHistory().takes(0).passes(11).step(0, action, fingerprint, attempt=2 * (action is INVOKE))
+    assert history.broken("async-payload", whole=False) == whats

@@ -15,9 +15,12 @@ from flowsim.datastream import ProcessJoinFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types
 from flowsim.facts.kinds import Level
 from flowsim.faults.faulty_components import with_faults
+from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.facts.fact_builder import recorded
+from tests.support.facts.slicing import BuiltFacts, judged_in_slices
 from tests.support.faults import Fault
 
 PAUSE = sleep(300)
@@ -35,10 +38,10 @@ class Interruptible(Pairs):
         return True
 
 
-def judged(
+def run(
     left: list[Entry], right: list[Entry], upper_ms: int, *faults: Fault, function: ProcessJoinFunction | None = None
-) -> tuple[list[Any], Outcome]:
-    """What is joined from 1 ms before to ``upper_ms`` behind a left record, and what the law finds."""
+) -> tuple[list[Any], MemoryRecorder]:
+    """What is joined from 1 ms before to ``upper_ms`` behind a left record, and the facts."""
     env = StreamExecutionEnvironment.get_execution_environment().configure(interruptible_timers=True)
     one, other = (
         env.add_source(ScriptedSource(entries), name).key_by(lambda pair: pair[0], Types.STRING())
@@ -50,8 +53,16 @@ def judged(
     recorder = MemoryRecorder(Level.ELEMENTS)
     result = MiniCluster(env.stream_graph("join"), with_faults(RunOptions(recorder=recorder), faults)).run()
     assert result.status is JobStatus.FINISHED
+    return list(sink.values()), recorder
+
+
+def judged(
+    left: list[Entry], right: list[Entry], upper_ms: int, *faults: Fault, function: ProcessJoinFunction | None = None
+) -> tuple[list[Any], Outcome]:
+    """What is joined, and what the law finds."""
+    pairs, recorder = run(left, right, upper_ms, *faults, function=function)
     (found,) = (outcome for outcome in check_all(recorder) if outcome.law == "joins")
-    return list(sink.values()), found
+    return pairs, found
 
 
 def right(*times: int) -> list[Entry]:
@@ -84,6 +95,13 @@ def test_faulty_join_violates_law(fault: str, what: str) -> None:
     _, outcome = judged(LEFT, right(14), 4, Fault(fault, operator="pairs"))
     assert (outcome.verdict, outcome.violations) == (Verdict.VIOLATED, 1)
     assert (outcome.evidence[0]["what"], outcome.evidence[0]["timestamp"]) == (what, 14)
+
+
+def test_other_recorded_watermark_violates_law() -> None:
+    facts = recorded(run(LEFT, right(14), 4)[1])
+    facts.rows("window_intake")[-1]["watermark"] = 9
+    outcome = judged_in_slices(BuiltFacts(facts), LAWS)["joins"]
+    assert [row["what"] for row in outcome.evidence] == ["the recorded watermark is not the watermark of the task"]
 
 
 def test_join_with_interruptible_timers_is_not_applicable() -> None:

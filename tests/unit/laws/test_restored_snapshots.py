@@ -19,7 +19,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.simulation import FailTask
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.continued_job import run_job, take_savepoint
-from tests.unit.laws.test_checkpoint_laws import DamagedFacts, Row, add, changed, last_changed
+from tests.unit.laws.test_checkpoint_laws import DamagedFacts, Row, add, changed, last_changed, violations
 
 NOT_DESCRIBED = "the snapshot from which the job started does not say what its run stored"
 
@@ -136,4 +136,41 @@ def test_committable_that_is_not_restored_violates_the_law_of_committables(paral
     restored = [row for row in facts.rows("committables") if row[5] == CommittableAction.RESTORED]
     assert len(restored) == 4
     damage = changed(add("committable", 1), action=CommittableAction.RESTORED)
-    assert violated(check_all(DamagedFacts(facts, "committables", damage))) == {"committed-once"}
+    damaged = DamagedFacts(facts, "committables", damage)
+    assert violated(check_all(damaged)) == {"committed-once"}
+    assert "a committable of the snapshot was not restored" in violations(damaged, "committed-once")
+
+
+def test_elements_of_a_list_that_are_not_distributed_evenly_violate_the_law(savepoint: str) -> None:
+    facts = continued(savepoint, parallelism=3)
+
+    def move(rows: list[Row]) -> list[Row]:
+        """Two elements from a subtask to another one."""
+        of_list = [row for row in rows if (row["kind"], row["action"]) == (StoredKind.LIST, StoredAction.RESTORED)]
+        first, _, third = [row for row in of_list if row["entries"] == 20]
+        first["entries"] += 2
+        third["entries"] -= 2
+        return rows
+
+    found = violations(DamagedFacts(facts, "stored_state", move), "restored-state")
+    assert found == {"the elements of the list are not distributed evenly"}
+
+
+def test_subtasks_that_restore_different_contents_violate_the_law_without_a_description(
+    savepoint: str, tmp_path: Path
+) -> None:
+    facts = continued(of_format_1(savepoint, tmp_path / "old"), parallelism=2)
+    of_union = changed(add("fingerprint_sum", 1), kind=StoredKind.UNION_LIST, action=StoredAction.RESTORED)
+    found = violations(DamagedFacts(facts, "stored_state", of_union), "restored-state")
+    assert found == {"subtasks restored different contents"}
+
+    def of_other_subtask(rows: list[Row]) -> list[Row]:
+        """A key group of one subtask is restored by the other one as well."""
+        first = next(row for row in rows if row["kind"] < StoredKind.LIST)
+        other = next(row for row in rows if row["kind"] == first["kind"] and row["operator"] == first["operator"]
+                     and row["state"] == first["state"] and row["task"] != first["task"])  # fmt: skip
+        other["key_group"] = first["key_group"]
+        return rows
+
+    found = violations(DamagedFacts(facts, "stored_state", of_other_subtask), "restored-state")
+    assert found == {"several subtasks restored the key group"}

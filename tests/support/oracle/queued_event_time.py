@@ -3,18 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
-from flowsim.facts.kinds import AsyncAction, ElementKind
-from flowsim.laws.job_graph import JobGraph
-from tests.support.oracle.async_wait.places import Place, async_facts
+from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.laws.job_graph import JobGraph, Operator, Task
 from tests.support.oracle.event_time_paths import FREE, Cause, Emission, EventTimePaths, passing
 from tests.support.oracle.facts import Facts
 
 BEGINNING = -1
 """Sequence number of the cause before all others."""
+NEVER: Final = 2**63
+"""A sequence number behind all others."""
 Mark = tuple[int, int | None]
 """Sequence number of an emission, and the watermark that it was; None for a record's."""
+
+
+class Step(NamedTuple):
+    """A put or an emission of table ``async_elements``."""
+
+    seq: int
+    entry: int
+    action: int
+    kind: int
+    timestamp: int
+
+
+@dataclass(slots=True)
+class Place:
+    """One async operator of one subtask, and its puts and emissions, in order."""
+
+    task: Task
+    operator: Operator
+    steps: list[Step] = field(default_factory=list)
+    opening: int = NEVER
+    """Its first OPEN; what was put before comes from a snapshot (rule 11.22)."""
+
+    @property
+    def legacy(self) -> bool:
+        return self.operator.params.get("design") == "legacy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +89,7 @@ def emitted_by_queues(
 ) -> dict[tuple[int, int], QueueEmissions]:
     """Per task and async operator; ``called_for`` says what every other origin tells."""
     found: dict[tuple[int, int], QueueEmissions] = {}
-    for place in async_facts(facts, graph).places:
+    for place in _places(facts, graph):
         task, operator = place.task.task, place.operator.operator
         origin = paths.origin_of_statuses(place.task.vertex, operator)
         statuses = None
@@ -97,3 +124,20 @@ def _next_mark(place: Place) -> int | None:
         if step.action == AsyncAction.PUT and step.kind == ElementKind.WATERMARK and step.entry > left:
             return step.timestamp
     return None
+
+
+def _places(facts: Facts, graph: JobGraph) -> list[Place]:
+    places = {
+        (task.task, operator.operator): Place(task, operator)
+        for operator in graph.operators
+        if operator.kind == "async_wait"
+        for task in graph.tasks_of(operator.vertex)
+    }
+    for seq, task, operator, _, entry, action, kind, timestamp, *_ in sorted(facts.rows("async_elements")):
+        if (task, operator) in places:
+            places[task, operator].steps.append(Step(seq, entry, action, kind, timestamp))
+    for seq, task, operator, _, event in sorted(facts.rows("lifecycle")) if places else ():
+        if (task, operator) in places and event == LifeEvent.OPEN:
+            place = places[task, operator]
+            place.opening = min(place.opening, seq)
+    return [place for _, place in sorted(places.items())]

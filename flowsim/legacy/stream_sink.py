@@ -11,11 +11,8 @@ from flowsim.legacy.two_phase_commit_sink import Transactions, TwoPhaseCommitSin
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value
 from flowsim.operators.user_functions import FunctionLife
-from flowsim.state.snapshots.snapshot_contexts import (
-    OperatorListState,
-    StateInitializationContext,
-    StateSnapshotContext,
-)
+from flowsim.state.snapshots.operator_state_backend import PartitionableListState
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import LatencyMarker
 from flowsim.streamrecord.output import Output
 
@@ -34,7 +31,7 @@ class StreamSink(StreamOperator):
     ) -> None:
         self.function = function
         self._create = create_transactions
-        self._state: OperatorListState | None = None
+        self._state: PartitionableListState | None = None
         self._has_begun = False
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:

@@ -7,7 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 
 
 class CancellableCall(Protocol):
-    """A pending asynchronous call."""
+    """A pending asynchronous call.
+
+    A Protocol, because this package does not know the event loop.
+    """
 
     def cancel(self) -> None:
         """Drops the answer of the call. Has no effect after the answer arrived."""
@@ -49,7 +52,10 @@ class AsyncCalls(Protocol):
 
 @runtime_checkable
 class HasPendingAnswers(Protocol):
-    """An operator that can describe its pending answers."""
+    """An operator that can describe its pending answers.
+
+    A Protocol, because two operators of different packages do.
+    """
 
     @property
     def pending_elements_text(self) -> str:

@@ -9,11 +9,8 @@ from flowsim.operators.observed_function_states import UNOBSERVED_STATES, Functi
 from flowsim.state.descriptors import ListStateDescriptor, MapStateDescriptor
 from flowsim.state.keyed_state import KeyedStateStore
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
-from flowsim.state.snapshots.snapshot_contexts import (
-    OperatorStateStore,
-    StateInitializationContext,
-    StateSnapshotContext,
-)
+from flowsim.state.snapshots.operator_state_backend import OperatorStateBackend
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 
 
 class FunctionOperatorStateStore:
@@ -21,7 +18,7 @@ class FunctionOperatorStateStore:
 
     __slots__ = ("_states", "_store")
 
-    def __init__(self, store: OperatorStateStore, states: FunctionStates) -> None:
+    def __init__(self, store: OperatorStateBackend, states: FunctionStates) -> None:
         self._store = store
         self._states = states
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, OperatorListState
+from flowsim.state.snapshots.operator_state_backend import HeapBroadcastState, PartitionableListState
 from flowsim.values.closed_set import checked_copy, copy_value
 from flowsim.values.keys import state_key
 
@@ -15,7 +15,7 @@ class FunctionListState:
 
     __slots__ = ("_name", "_state")
 
-    def __init__(self, name: str, state: OperatorListState) -> None:
+    def __init__(self, name: str, state: PartitionableListState) -> None:
         self._name = name
         self._state = state
 
@@ -54,7 +54,7 @@ class FunctionBroadcastState:
 
     __slots__ = ("_state",)
 
-    def __init__(self, state: OperatorBroadcastState) -> None:
+    def __init__(self, state: HeapBroadcastState) -> None:
         self._state = state
 
     def get(self, key: object) -> object:

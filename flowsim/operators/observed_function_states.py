@@ -11,7 +11,7 @@ from flowsim.operators.stream_operator import OperatorContext
 from flowsim.state.descriptors import ListStateDescriptor, MapStateDescriptor
 from flowsim.state.list_state_observer import ListObserver
 from flowsim.state.observed_states import Observed, by_observer, iterator_by_observer
-from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, OperatorListState
+from flowsim.state.snapshots.operator_state_backend import HeapBroadcastState, PartitionableListState
 from flowsim.state.state_changes import NoKeys, StateChanges
 from flowsim.state.state_observers import UnkeyedReport, observe_without_keys
 from flowsim.values.closed_set import copy_value
@@ -43,7 +43,7 @@ class PairsObserver:
 
     __slots__ = ("_expected", "_pairs", "_report")
 
-    def __init__(self, pairs: OperatorBroadcastState, report: UnkeyedReport) -> None:
+    def __init__(self, pairs: HeapBroadcastState, report: UnkeyedReport) -> None:
         self._pairs = pairs
         self._expected = {state_key(pair[0]): pair for pair in pairs.get()}
         self._report = report
@@ -92,7 +92,7 @@ class FunctionStates:
         self._lists: dict[str, ListObserver] = {}
         self._maps: dict[str, PairsObserver] = {}
 
-    def list_state(self, descriptor: ListStateDescriptor, stored: OperatorListState) -> FunctionListState:
+    def list_state(self, descriptor: ListStateDescriptor, stored: PartitionableListState) -> FunctionListState:
         name, state = descriptor.name, FunctionListState(descriptor.name, stored)
         if self._changes is None:
             return state
@@ -104,7 +104,7 @@ class FunctionStates:
             observer.take_over(observer.cell)
         return ObservedFunctionListState(state, observer)
 
-    def broadcast_state(self, descriptor: MapStateDescriptor, stored: OperatorBroadcastState) -> FunctionBroadcastState:
+    def broadcast_state(self, descriptor: MapStateDescriptor, stored: HeapBroadcastState) -> FunctionBroadcastState:
         name, state = descriptor.name, FunctionBroadcastState(stored)
         if self._changes is None:
             return state

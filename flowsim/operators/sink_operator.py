@@ -14,11 +14,8 @@ from flowsim.operators.sink import (
     WriterFactory,
 )
 from flowsim.operators.stream_operator import StreamOperator, Value
-from flowsim.state.snapshots.snapshot_contexts import (
-    OperatorListState,
-    StateInitializationContext,
-    StateSnapshotContext,
-)
+from flowsim.state.snapshots.operator_state_backend import PartitionableListState
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import LatencyMarker
 
 
@@ -35,7 +32,7 @@ class SinkOperator(StreamOperator):
         self.sink = sink
         self.is_open_ended: bool = is_open_ended
         self._writer: SinkWriter | None = None
-        self._state: OperatorListState | None = None
+        self._state: PartitionableListState | None = None
         self.restored_checkpoint_id: int | None = None
 
     def initialize_state(self, context: StateInitializationContext) -> None:

@@ -208,7 +208,11 @@ class IncrementalVisitor:
 
 
 def namespace_hash(namespace: Hashable) -> int:
-    """Returns the hash code of a namespace; for None that of VoidNamespace."""
+    """Returns Java's hash code of a namespace; None is the namespace outside windows (VoidNamespace).
+
+    >>> namespace_hash(None), namespace_hash("CLEANUP_LEFT")
+    (99, 2038325474)
+    """
     if namespace is None:
         return _VOID_NAMESPACE_HASH
     return namespace.java_hash() if isinstance(namespace, HashableNamespace) else java_hash(namespace)

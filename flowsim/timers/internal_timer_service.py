@@ -22,7 +22,10 @@ _MOST_FIRINGS: Final = 200_000
 
 
 class KeyContext(Protocol):
-    """The current key; the keyed operator implements this interface. Flink: KeyContext."""
+    """The current key.
+
+    A Protocol, because this package does not know operators, whose base class implements it. Flink: KeyContext.
+    """
 
     @property
     def current_key(self) -> object: ...
@@ -35,7 +38,10 @@ class KeyContext(Protocol):
 
 
 class Triggerable(Protocol):
-    """Called when a timer fires. Flink: Triggerable."""
+    """Called when a timer fires.
+
+    A Protocol, because this package does not know operators. Flink: Triggerable.
+    """
 
     def on_event_time(self, timer: InternalTimer) -> None: ...
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.key_group_range_assignment import assign_to_key_group
+from flowsim.state.state_table import namespace_hash
 from flowsim.timers.internal_timer import InternalTimer
-from flowsim.values.java_hash_code import java_hash, key_hash
+from flowsim.values.java_hash_code import key_hash
 from flowsim.values.java_hash_map import capacity_for
 
 _LONG: Final = 2**64 - 1
-_VOID_NAMESPACE_HASH: Final = 99
 _QUEUE_CAPACITY: Final = 128
 """Initial capacity of the heap backend's queues. Flink: HeapPriorityQueueSetFactory's minimum capacity."""
 
@@ -45,21 +45,3 @@ class KeyGroups:
         """Returns Java's hash code of a timer. Flink: TimerHeapInternalTimer."""
         when = timer.timestamp & _LONG
         return 31 * (31 * (when ^ (when >> 32)) + key_hash(timer.key, self.key_type)) + namespace_hash(timer.namespace)
-
-
-@runtime_checkable
-class HashesAsInJava(Protocol):
-    """A namespace with Java's hash code: a window."""
-
-    def java_hash(self) -> int: ...
-
-
-def namespace_hash(namespace: object) -> int:
-    """Returns Java's hash code of a namespace; None is the namespace outside windows.
-
-    >>> namespace_hash(None), namespace_hash("CLEANUP_LEFT")
-    (99, 2038325474)
-    """
-    if namespace is None:
-        return _VOID_NAMESPACE_HASH
-    return namespace.java_hash() if isinstance(namespace, HashesAsInJava) else java_hash(namespace)

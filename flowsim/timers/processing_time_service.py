@@ -10,14 +10,20 @@ ProcessingTimeCallback = Callable[[int], None]
 
 
 class TimerHandle(Protocol):
-    """A registered system timer."""
+    """A registered system timer.
+
+    A Protocol, because this package does not know the event loop, which runs the timers.
+    """
 
     def cancel(self) -> None:
         """Cancels the callback. Has no effect after the callback's mail was enqueued."""
 
 
 class ProcessingTimeService(Protocol):
-    """The processing time of one operator; its callbacks are mails of the operator's priority."""
+    """The processing time of one operator; its callbacks are mails of the operator's priority.
+
+    A Protocol, because this package does not know tasks, whose service implements it.
+    """
 
     def current_processing_time_ms(self) -> int: ...
 

@@ -10,6 +10,7 @@ from flowsim.units import NO_TIMESTAMP
 class PartialWatermarkListener(Protocol):
     """A listener that is notified of one participant's updates.
 
+    A Protocol, because this package does not know operators: the outputs of a source's splits listen.
     Flink: WatermarkOutputMultiplexer.WatermarkUpdateListener.
     """
 

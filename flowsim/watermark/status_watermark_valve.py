@@ -16,7 +16,10 @@ _IDLE: Final = WatermarkStatus.IDLE
 
 
 class ValveOutput(Protocol):
-    """Receives the valve's output. Flink: PushingAsyncDataInput.DataOutput."""
+    """Receives the valve's output.
+
+    A Protocol, because this package does not know tasks and operators. Flink: PushingAsyncDataInput.DataOutput.
+    """
 
     def emit_watermark(self, timestamp: int) -> None: ...
 

@@ -10,7 +10,10 @@ from flowsim.watermark.watermark_output import WatermarkOutput
 
 
 class AnyGenerator(Protocol):
-    """The interface of a user-defined generator. Flink: WatermarkGenerator."""
+    """The interface of a user-defined generator.
+
+    A Protocol, because the user's class need not inherit from one of flowsim. Flink: WatermarkGenerator.
+    """
 
     def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput, /) -> None: ...
 

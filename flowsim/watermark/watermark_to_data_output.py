@@ -12,6 +12,7 @@ from flowsim.watermark.status_watermark_valve import ValveOutput
 class WatermarkUpdateListener(Protocol):
     """A listener for the watermark and status of a source and of its splits, for alignment (rules 8.22-8.24).
 
+    A Protocol, because this package does not know operators: the alignment of a source listens.
     Flink: TimestampsAndWatermarks.WatermarkUpdateListener.
     """
 

@@ -23,11 +23,8 @@ from flowsim.connectors.sinks.committer_checkpoints import (
 from flowsim.connectors.sinks.sink_writer_operator import CommittableRecords
 from flowsim.operators.sink import InitContext
 from flowsim.operators.stream_operator import StreamOperator, Value
-from flowsim.state.snapshots.snapshot_contexts import (
-    OperatorListState,
-    StateInitializationContext,
-    StateSnapshotContext,
-)
+from flowsim.state.snapshots.operator_state_backend import PartitionableListState
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import LatencyMarker
 
 CreateCommitter = Callable[[InitContext], Committer[object]]
@@ -60,7 +57,7 @@ class CommitterOperator(StreamOperator):
     ) -> None:
         self.create_committer = create_committer
         self._committer: Committer[object] | None = None
-        self._state: OperatorListState | None = None
+        self._state: PartitionableListState | None = None
         self._emits = emits
         self._trace: CommitTrace | None = None
         self._max_retries = max_retries

@@ -13,7 +13,10 @@ from flowsim.timers.processing_time_service import TimerHandle
 
 
 class ElementCompletion(Protocol):
-    """The methods of an operator that the handler of an element calls."""
+    """The methods of an operator that the handler of an element calls.
+
+    A Protocol, because the operator, which implements it, owns its handlers.
+    """
 
     timeout_ms: int
 

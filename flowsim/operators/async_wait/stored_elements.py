@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from flowsim.state.snapshots.snapshot_contexts import OperatorListState, StateInitializationContext
+from flowsim.state.snapshots.operator_state_backend import PartitionableListState
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 from flowsim.streamrecord.elements import StreamElement, StreamRecord, Watermark
 
 _STATE_NAME: Final = "_async_wait_operator_state_"
@@ -18,7 +19,7 @@ class StoredElements:
     __slots__ = ("_state",)
 
     def __init__(self) -> None:
-        self._state: OperatorListState | None = None
+        self._state: PartitionableListState | None = None
 
     def initialize_state(self, context: StateInitializationContext) -> list[StreamElement]:
         """Declares the state; returns the restored elements."""

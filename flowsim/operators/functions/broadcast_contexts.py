@@ -11,7 +11,8 @@ from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.state.broadcast_state import BroadcastState, ReadOnlyBroadcastState
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
 from flowsim.state.operator_state_store import OperatorStateStore
-from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, StateInitializationContext
+from flowsim.state.snapshots.operator_state_backend import HeapBroadcastState
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 from flowsim.state.state_changes import NoKeys, StateChanges
 from flowsim.state.states import State
 from flowsim.streamrecord.elements import OutputTag
@@ -36,7 +37,7 @@ class BroadcastStates:
     def __init__(self, descriptors: Sequence[MapStateDescriptor]) -> None:
         self._descriptors = {descriptor.name: descriptor for descriptor in descriptors}
         self._store = OperatorStateStore()
-        self._stored: list[tuple[BroadcastState, OperatorBroadcastState]] = []
+        self._stored: list[tuple[BroadcastState, HeapBroadcastState]] = []
 
     def setup(self, ctx: OperatorContext) -> None:
         """Compares the states with their models, if the run records state; called before ``initialize_state``."""

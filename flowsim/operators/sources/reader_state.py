@@ -9,7 +9,8 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import StoredAction
 from flowsim.operators.sources.source_reader import CheckpointedReader, PositionedReader, SourceReader
 from flowsim.operators.stream_operator import OperatorContext
-from flowsim.state.snapshots.snapshot_contexts import OperatorListState, StateInitializationContext
+from flowsim.state.snapshots.operator_state_backend import PartitionableListState
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 
 READER_STATE: Final = "SourceReaderState"
 """The name of the list state. Flink: SourceOperator.SPLITS_STATE_DESC."""
@@ -31,7 +32,7 @@ class ReaderState:
         self._ctx = ctx
         self._first: dict[str, int] = {}
         """The position of each split at its start in this attempt; 0 without an entry."""
-        self._state: OperatorListState = context.operator_state.get_list_state(READER_STATE)
+        self._state: PartitionableListState = context.operator_state.get_list_state(READER_STATE)
         if context.has_operator_state:
             self.on_added(self._state.get())
             self._record(context.restored_checkpoint_id, StoredAction.RESTORED, self._state.get())

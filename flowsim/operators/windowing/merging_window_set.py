@@ -12,7 +12,10 @@ from flowsim.values.java_hash_map import JavaHashMap
 
 
 class MergingSetState(Protocol):
-    """Stores the window set of one key between records, as pairs (window, state window). Flink: ListState."""
+    """Stores the window set of one key between records, as pairs (window, state window).
+
+    A Protocol, because the merging windows, which implement it, own the sets. Flink: ListState.
+    """
 
     def get(self) -> Iterable[tuple[Window, Window]] | None: ...
 

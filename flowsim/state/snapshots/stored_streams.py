@@ -98,7 +98,11 @@ def size_of_stream(stream: StoredStream) -> int:
 
 
 class CheckpointStreams(Protocol):
-    """Stores the streams of checkpoints. Flink: CheckpointStorageWorkerView, CheckpointStreamFactory."""
+    """Stores the streams of checkpoints.
+
+    A Protocol, because this package does not know the storage of checkpoints.
+    Flink: CheckpointStorageWorkerView, CheckpointStreamFactory.
+    """
 
     def write(self, checkpoint_id: int, operator_id: str, subtask: int, stream: StoredStream) -> str:
         """Stores a stream in the asynchronous part of a checkpoint; returns its identifier."""

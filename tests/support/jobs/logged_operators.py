@@ -15,11 +15,8 @@ from flowsim.laws.law import Verdict
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.state.snapshots.snapshot_contexts import (
-    OperatorListState,
-    StateInitializationContext,
-    StateSnapshotContext,
-)
+from flowsim.state.snapshots.operator_state_backend import PartitionableListState
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from tests.support.jobs.small_jobs import SmallJob
 
 
@@ -50,7 +47,7 @@ class LoggedOperator(StreamOperator):
 
     __slots__ = ("log", "count", "state")
 
-    state: OperatorListState
+    state: PartitionableListState
 
     def __init__(self, log: CallLog) -> None:
         self.log = log

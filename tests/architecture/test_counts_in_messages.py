@@ -20,7 +20,7 @@ NEVER_ONE: Final = {
     ("scenario/language/translator.py", "most"): "follows a smaller number",
     ("scenario/slow_windows.py", "windows"): "warns of many windows",
     ("testing/pytest_plugin.py", "_FIXTURE"): "a name",
-    ("trace/names.py", "len(found)"): "several tasks match",
+    ("trace/names.py", "len(matches)"): "several tasks match",
     ("validation/verdict.py", "n"): "shown from 2 on",
     ("why/event_time/held_watermark.py", "len(states)"): "1 is 'its only channel'",
     ("history/windows.py", "of_each"): "many windows",

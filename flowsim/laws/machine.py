@@ -89,10 +89,8 @@ def _selects(table: str, members: Mapping[str, Members]) -> Where:
 
     def where(_: object, facts: Slice) -> Mask:
         rows = facts.of(table)
-        selected: Mask = np.logical_and.reduce(
-            [_is_one_of(rows.column(column), numbers) for column, numbers in chosen.items()]
-        )
-        return selected
+        masks = [_is_one_of(rows.column(column), numbers) for column, numbers in chosen.items()]
+        return masks[0] if len(masks) == 1 else np.logical_and.reduce(masks)
 
     return where
 
@@ -176,9 +174,10 @@ def _feed_rows(
 ) -> None:
     """Calls the methods with the rows of their parts, in the order of ``seq``."""
     # Only the other parts are merged: most rows are often of one table, and a merged row takes twice as long.
-    place = max(range(len(parts)), key=lambda place: len(facts.of(parts[place][0])))
+    sizes = [len(facts.of(table)) for table, _, _ in parts]
+    place = sizes.index(max(sizes))
     (table, columns, mask), method = parts.pop(place), methods.pop(place)
-    others = iter(facts.merged(*parts))
+    others = iter(facts.merged(*parts) if parts else ())
     other = next(others, None)
     for row in each_row(facts.of(table), columns, mask):
         while other is not None and other[0] < row[0]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 class ValueColumns(NamedTuple):
@@ -28,7 +28,7 @@ class ValueColumns(NamedTuple):
         of_heads = np.zeros(len(self.lines) + row_bytes * len(heads), bool)
         starts = self.bounds[:-1] + row_bytes * np.arange(len(heads))
         of_heads[(starts[:, None] + np.arange(row_bytes)).ravel()] = True
-        content = np.empty(len(of_heads), np.uint8)
+        content: npt.NDArray[np.uint8] = np.empty(len(of_heads), np.uint8)
         content[of_heads] = np.frombuffer(heads.tobytes(), np.uint8)
         content[~of_heads] = np.frombuffer(self.lines, np.uint8)
         return content.tobytes()

@@ -25,9 +25,12 @@ class TaskWatermark:
         self._idle: set[int] = set()
 
     def add(self, input_index: int, kind: int, timestamp: int) -> bool:
-        """Adds the watermark or status of an input; returns True if the watermark of the task increased."""
+        """Adds the watermark or status of an input; returns True if the watermark of the task increased.
+
+        Raises IndexError for an input that the task does not have.
+        """
         if not 0 <= input_index < len(self.inputs):
-            return False
+            raise IndexError(input_index)
         if kind == ElementKind.WATERMARK:
             self.inputs[input_index] = timestamp
         if kind == ElementKind.STATUS and timestamp < 0:

@@ -152,7 +152,7 @@ class Machine:
                 getattr(self, name)(facts)
             elif facts.has(handler.table):
                 mask = None if handler.where is None else handler.where(self, facts)
-                if handler.where is None or mask is not None:
+                if handler.where is None or (mask is not None and mask.any()):
                     parts.append((handler.table, handler.columns, mask))
                     methods.append(getattr(self, name))
         if parts:

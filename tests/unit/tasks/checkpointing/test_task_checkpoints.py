@@ -13,6 +13,7 @@ from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.outbox import Outbox
+from flowsim.operators.stream_operator import OperatorInput
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
 from flowsim.task_clock import TaskClock
@@ -64,7 +65,7 @@ class Task:
         self.input = None
         self.gates = [gate_of(channels)] if channels else []
         if channels:
-            output = StreamTaskNetworkOutput(self, "head", 0, None)  # type: ignore[arg-type]  # no record arrives
+            output = StreamTaskNetworkOutput(OperatorInput(), "head", 0, None)  # no record arrives
             valve = StatusWatermarkValve(channels, output)
             emits = CanEmitBatchOfRecordsChecker(self.clock, emits_batches=True)
             self.input = StreamTaskNetworkInput(self.gates[0], output, valve, RecordDeserializer(), emits, None)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from msgspec import structs
 from rich.console import Console
 
 from flowsim.cli.command import error_data
@@ -177,7 +176,7 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
 
 def _values_data(run: ScenarioRun) -> dict[str, object] | None:
     values = None if run.manifest is None else run.manifest.record_values
-    return None if values is None else structs.asdict(values)
+    return None if values is None else asdict(values)
 
 
 def _sampled_values(run: ScenarioRun) -> str:

@@ -15,8 +15,8 @@ from flowsim.laws.slices import ColumnRows, Rows, Slice, slices_of_attempts
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.parquet_part import TaskRows, as_numpy, table_file
-from flowsim.recording.recorded_file import RECORDING, damaged
-from flowsim.recording.table_file import opened, part_content, part_name
+from flowsim.recording.recorded_file import RECORDING, damaged, part_name
+from flowsim.recording.table_file import opened, part_content
 
 Reads = Mapping[str, Collection[str]]
 """The columns to read of each table."""

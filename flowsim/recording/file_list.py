@@ -9,7 +9,7 @@ from flowsim.recording.directory_lock import LOCK
 from flowsim.recording.epoch_marker import EpochMarker, marker_path
 from flowsim.recording.graph_file import GRAPH
 from flowsim.recording.manifest import MANIFEST, WALL
-from flowsim.recording.table_file import part_name
+from flowsim.recording.recorded_file import part_name
 
 
 def foreign_file(directory: Path, markers: Sequence[EpochMarker]) -> Path | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from dataclasses import dataclass, field
 from enum import Enum
 from importlib import metadata
 from itertools import pairwise
@@ -61,11 +62,9 @@ class RunStatus(Enum):
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
-class _Model(Struct, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-class ScenarioText(_Model, frozen=True):
+# Dataclasses, not structs: type checkers of packages take the class Struct of msgspec for unknown.
+@dataclass(frozen=True, slots=True)
+class ScenarioText:
     """The text of the scenario file, so that a replay needs no other copy."""
 
     path: str
@@ -79,7 +78,8 @@ class ScenarioText(_Model, frozen=True):
         _check_relative(self.path)
 
 
-class FailureReport(_Model, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FailureReport:
     """The cause of a job's failure, with task, operator and record if they are known."""
 
     task: str
@@ -88,23 +88,25 @@ class FailureReport(_Model, frozen=True):
     cause: str
 
 
-class RecordedReason(FailureReport, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RecordedReason(FailureReport):
     """The cause of a failure that the job's side handled; ``task`` is empty for a failure of the whole job."""
 
     failure: Count
     """Number of the failure, as in table ``restarts``."""
 
 
-class RunDescription(_Model, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RunDescription:
     """The description of a run before its first step; it is part of the digest."""
 
     scenario: ScenarioText | None = None
     """The scenario; None for jobs built in Python, which cannot be replayed from a recording."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = field(default_factory=dict)
     """The resolved settings of job and cluster, with defaults."""
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = field(default_factory=dict)
     """Command line options that a replay must repeat, e.g. ``until``, ``set``."""
-    inputs: dict[str, str] = {}
+    inputs: dict[str, str] = field(default_factory=dict)
     """SHA-256 of every input file as the run read it, by path relative to the scenario; empty until the run ends."""
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] = 0
     policy: str = "fifo"
@@ -115,7 +117,8 @@ class RunDescription(_Model, frozen=True):
             _check_relative(path)
 
 
-class RecordedValues(_Model, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RecordedValues:
     """The final counts of table ``record_values``."""
 
     stored: Count
@@ -135,7 +138,8 @@ class RecordedValues(_Model, frozen=True):
         return self.stored == self.distinct
 
 
-class Manifest(_Model, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Manifest:
     """The content of ``manifest.json``.
 
     The file is written with status running at the start, and replaced atomically at the end.
@@ -150,8 +154,8 @@ class Manifest(_Model, frozen=True, kw_only=True):
     epochs: Count = 0
     last_marker: str = ""
     """SHA-256 of the last epoch's marker, which covers the whole chain of markers."""
-    rows: dict[str, Count] = {}
-    table_digests: dict[str, str] = {}
+    rows: dict[str, Count] = field(default_factory=dict)
+    table_digests: dict[str, str] = field(default_factory=dict)
     facts_digest: str = ""
     """The digest of the facts only: a replay must have the same digest."""
     digest: str = ""
@@ -207,6 +211,7 @@ def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Manifest:
                 "record the run again"
             )
         manifest = decoded(content, Manifest)
+        _refuse_unknown_fields(decoded(content, dict), msgspec.to_builtins(manifest), "$")
     except ValueError as error:
         raise BadInput(f"{path}: damaged manifest: {place_and_reason(error)}") from None
     levels = [level.name.lower() for level in Level]
@@ -214,6 +219,14 @@ def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Manifest:
         expected = f"expected one of {', '.join(levels)}, got {manifest.level!r:.100}"
         raise BadInput(f"{path}: damaged manifest: level: {expected}")
     return manifest
+
+
+def _refuse_unknown_fields(stored: object, known: object, place: str) -> None:
+    if isinstance(stored, dict) and isinstance(known, dict):
+        for name, value in stored.items():
+            if name not in known:
+                raise ValueError(f"Object contains unknown field `{name}` - at `{place}`")
+            _refuse_unknown_fields(value, known[name], f"{place}.{name}")
 
 
 def read_markers(directory: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[tuple[EpochMarker, ...], str]:

@@ -26,9 +26,9 @@ from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest, read_markers
 from flowsim.recording.parquet_part import arrow_schema, from_rows, table_file, to_packed
-from flowsim.recording.recorded_file import RECORDING, damaged
+from flowsim.recording.recorded_file import RECORDING, damaged, part_name
 from flowsim.recording.spark_views import register_views
-from flowsim.recording.table_file import opened, part_content, part_name
+from flowsim.recording.table_file import opened, part_content
 
 if TYPE_CHECKING:
     import pandas as pd

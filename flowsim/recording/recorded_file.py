@@ -83,3 +83,8 @@ def out_of_range(directory: Path, table: str, task: int, seq: int) -> BadInput:
 
 def _too_large(path: Path, found: int, max_bytes: int, limit: str) -> BadInput:
     return BadInput(f"{path}: has {found:,} bytes, expected at most {max_bytes:,} {to_raise(limit)}")
+
+
+def part_name(part: int) -> str:
+    """Returns the name of the file with this number, in the folder of its table."""
+    return f"part-{part:05d}.parquet"

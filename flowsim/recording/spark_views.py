@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, TABLES, TEXT_TABLES, Table
-from flowsim.recording.table_file import part_name
+from flowsim.recording.recorded_file import part_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -57,11 +57,6 @@ class TableFile:
         return [name for name, how in zip(self.schema.names, self.encodings, strict=True) if how.is_name]
 
 
-def part_name(part: int) -> str:
-    """Returns the name of the file with this number, in the folder of its table."""
-    return f"part-{part:05d}.parquet"
-
-
 class TableFileWriter:
     """Writes one file in memory. The same groups of rows give the same bytes."""
 

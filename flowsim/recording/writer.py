@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-from msgspec import structs
 
 from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
@@ -48,7 +47,7 @@ from flowsim.recording.parquet_part import (
     part_bytes,
     sorted_by_task,
 )
-from flowsim.recording.table_file import part_name
+from flowsim.recording.recorded_file import part_name
 from flowsim.recording.value_columns import ValueColumns
 from flowsim.recording.written_file import write_file
 
@@ -173,7 +172,7 @@ class RecordingWriter:
         }  # fmt: skip
         write_file(self.directory / WALL, canonical_json(about) + b"\n")
         if self._inputs is not None:
-            self._run = structs.replace(self._run, inputs=dict(self._inputs()))
+            self._run = replace(self._run, inputs=dict(self._inputs()))
         return self._write_manifest(status, failure)
 
     def _close_epoch(self) -> None:
@@ -284,12 +283,12 @@ class RecordingWriter:
         )  # fmt: skip
         if status is not RunStatus.RUNNING:
             digests = {name: hashes.digest() for name, hashes in self._hashes.items()}
-            manifest = structs.replace(
+            manifest = replace(
                 manifest,
                 epochs=self._epochs, last_marker=self._last_marker, rows=self._rows, table_digests=digests,
                 facts_digest=facts_digest(self.level, digests),
                 record_values=RecordedValues(**asdict(self.values.counts)), failures=self._failures,
             )  # fmt: skip
-            manifest = structs.replace(manifest, digest=manifest.hashed())
+            manifest = replace(manifest, digest=manifest.hashed())
         manifest.write(self.directory)
         return manifest

@@ -10,11 +10,10 @@ import gzip
 import json
 from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
-from msgspec import structs
 
 from flowsim.facts.checkpoint_tables import STORED_CHANNELS
 from flowsim.facts.schema import GRAPH_TABLES, LATE_DROP, RECEIVED, STATES, TASK_MANAGERS
@@ -351,7 +350,7 @@ def _described(recording: Recording, path: str) -> dict[str, Any]:
         "digest": manifest.digest,
         "scenario": None if run.scenario is None else run.scenario.text,
         "settings": run.settings,
-        "failure": None if manifest.failure is None else structs.asdict(manifest.failure),
+        "failure": None if manifest.failure is None else asdict(manifest.failure),
         "flowsim": manifest.versions.get("flowsim", ""),
     }
 

@@ -29,9 +29,8 @@ from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.quantities import count_text
 from flowsim.recording.manifest import MANIFEST
 from flowsim.recording.reader import Recording
-from flowsim.recording.recorded_file import RECORDING
+from flowsim.recording.recorded_file import RECORDING, part_name
 from flowsim.recording.spark_views import plain_path
-from flowsim.recording.table_file import part_name
 from flowsim.validation.recorded_run import Work
 from flowsim.validation.spark_worker import SCHEMA, examined, row_batch
 

@@ -16,7 +16,7 @@ class PartitionableListState:
     __slots__ = ("mode", "_elements")
 
     def __init__(self, mode: DistributionMode) -> None:
-        self.mode = mode
+        self.mode: DistributionMode = mode
         self._elements: list[object] = []
 
     def get(self) -> tuple[object, ...]:

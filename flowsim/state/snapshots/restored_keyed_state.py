@@ -32,7 +32,7 @@ class RestoredKeyGroups:
         raw: Sequence[KeyGroupsStateHandle],
         read: Callable[[str], StoredStream],
     ) -> None:
-        self.key_groups = key_groups
+        self.key_groups: KeyGroupRange = key_groups
         self._managed = [(handle.key_groups, _expect(read(handle.stream), KeyedStateStream)) for handle in managed]
         self._raw = [(handle.key_groups, _expect(read(handle.stream), TimerStream)) for handle in raw]
 

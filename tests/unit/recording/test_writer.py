@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from msgspec import structs
 
 from flowsim.errors import BadInput, InvariantViolation, RecordingFailed
 from flowsim.facts import kinds, schema
@@ -93,9 +93,9 @@ def test_manifest_digest_covers_run_status_and_failure_but_not_versions(tmp_path
         {"facts_digest": "00"},
         {"record_values": None},
     ]
-    digests = {structs.replace(one, **change).hashed() for change in changes}
+    digests = {replace(one, **change).hashed() for change in changes}
     assert len(digests | {one.digest}) == 6
-    assert structs.replace(one, versions={}).hashed() == one.digest
+    assert replace(one, versions={}).hashed() == one.digest
 
 
 def test_equal_facts_give_equal_files_except_wall_json(tmp_path: Path) -> None:

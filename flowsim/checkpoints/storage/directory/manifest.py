@@ -13,9 +13,8 @@ import msgspec
 from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.canonical import canonical_json, sha256
-from flowsim.recording.recorded_file import StoredFiles
+from flowsim.recording.recorded_file import StoredFiles, part_name
 from flowsim.recording.stored_json import decoded, encoded
-from flowsim.recording.table_file import part_name
 from flowsim.state.key_group_range_assignment import UPPER_BOUND_MAX_PARALLELISM
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.streamrecord.checkpoint_options import SnapshotType

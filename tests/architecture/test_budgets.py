@@ -1,0 +1,69 @@
+"""How large each package may become. Who raises a number says in its commit what the new lines are for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import flowsim
+
+PACKAGE = Path(flowsim.__file__).parent
+LINES_OF_PYTHON = {
+    "checkpoints": 5_600,
+    "cli": 5_300,
+    "cluster": 5_400,
+    "connectors": 6_800,
+    "datastream": 4_800,
+    "explore": 400,
+    "export": 1_300,
+    "facts": 1_700,
+    "faults": 500,
+    "graph": 2_600,
+    "history": 2_800,
+    "laws": 14_000,
+    "learn": 1_000,
+    "legacy": 2_300,
+    "mailbox": 400,
+    "network": 7_300,
+    "operators": 11_000,
+    "recording": 3_100,
+    "report": 1_700,
+    "scenario": 10_100,
+    "sim": 1_700,
+    "state": 5_400,
+    "streamrecord": 700,
+    "studies": 1_300,
+    "tasks": 5_800,
+    "testing": 3_600,
+    "timers": 1_000,
+    "trace": 2_400,
+    "validation": 1_600,
+    "values": 1_700,
+    "watermark": 1_200,
+    "why": 6_700,
+}
+LINES_OF_MODULES = 1_600
+"""Of the modules of ``flowsim`` that are in no package of it."""
+LINES_OF_VIEWER = 9_300
+"""Of TypeScript, in ``report/web/src``."""
+
+
+def lines_in(files: list[Path]) -> int:
+    assert files
+    return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+
+
+def test_every_package_has_a_budget() -> None:
+    packages = {path.parent.name for path in PACKAGE.glob("*/*.py")} - {"_compiled"}
+    assert packages == LINES_OF_PYTHON.keys()
+
+
+@pytest.mark.parametrize("package", LINES_OF_PYTHON)
+def test_package_is_within_its_budget(package: str) -> None:
+    assert lines_in([*(PACKAGE / package).rglob("*.py")]) <= LINES_OF_PYTHON[package]
+
+
+def test_modules_and_viewer_are_within_their_budgets() -> None:
+    assert lines_in([*PACKAGE.glob("*.py")]) <= LINES_OF_MODULES
+    assert lines_in([*(PACKAGE / "report/web/src").rglob("*.ts*")]) <= LINES_OF_VIEWER

@@ -101,6 +101,16 @@ def leaf(name: str, path: Sequence[str | int], value: object) -> Change:
     return json_file(name, lambda given: replaced(given, path, value))
 
 
+def signed_leaf(path: Sequence[str | int], value: object) -> Change:
+    """Replaces one value of the manifest, and signs the recording."""
+
+    def apply(directory: Path) -> None:
+        leaf("manifest.json", path, value)(directory)
+        sign(directory)
+
+    return apply
+
+
 def param(operator: str, name: str, value: object) -> Change:
     """Replaces a setting of the operators of a kind."""
 

@@ -21,6 +21,7 @@ from tests.hostile.recordings import (
     raw,
     reads,
     repeated,
+    signed_leaf,
     sparse,
 )
 
@@ -83,7 +84,9 @@ def _files() -> Iterator[Case]:
         yield from _cases(f"pipe {name}", pipe(name), name, "is not a regular file")
     yield from _cases("link graph.json", link("graph.json", "itself"), "graph.json", "is a link")
     yield from _cases("endless file", link(PART, "/dev/zero"), PART, "is a link")
-    yield from _cases("linked table", link("sent", "itself"), "sent", "is a link")
+    linked = link("sent", "itself")
+    yield from _cases("linked table", linked, "sent", "is a link", of=("validate", "trace", "report", "export"))
+    yield from _cases("linked table", linked, "sent", "not part of the recording: remove it", of=("replay",))
     yield from _cases("linked epochs", link("epochs", "itself"), "epochs", "is a link")
     yield from _cases("sparse part", sparse(PART, 20 << 30), PART, "--limit recording_bytes=")
     yield from _cases(
@@ -147,7 +150,7 @@ def _json() -> Iterator[Case]:
     for name, value in (("record_values", 1 << 50), ("record_values", "much")):
         yield from _cases(
             f"setting {name} {value!r:.20}",
-            leaf("manifest.json", ("run", "settings", name), value),
+            signed_leaf(("run", "settings", name), value),
             "damaged manifest",
             name,
             of=("replay",),
@@ -155,7 +158,7 @@ def _json() -> Iterator[Case]:
     for name, value in (("until_ns", -1), ("budget_records", 0), ("budget_records", 10**18), ("set", {})):
         yield from _cases(
             f"option {name} {value!r:.20}",
-            leaf("manifest.json", ("run", "options", name), value),
+            signed_leaf(("run", "options", name), value),
             "damaged manifest",
             name,
             of=("replay",),
@@ -168,9 +171,7 @@ def _json() -> Iterator[Case]:
         of=("replay",),
     )
     text = ("run", "scenario", "text")
-    yield from _cases(
-        "scenario of another recording", leaf("manifest.json", text, "a: b\n"), "s", "unknown key", of=("replay",)
-    )
+    yield from _cases("scenario of another recording", signed_leaf(text, "a: b\n"), "s", "unknown key", of=("replay",))
 
 
 def _epochs() -> Iterator[Case]:
@@ -300,7 +301,7 @@ def _facts() -> Iterator[Case]:
         ("sent", "kind", 50, "trace of sent"),
         ("buffers", "side", 50, "trace of buffers"),
         ("sent", "kind", 50, "export"),
-        ("sent", "position", -5, "export"),
+        ("sent", "channel", -5, "export"),
         ("task_watermark", "input", 50, "export"),
         ("metrics", "task", 99, "metrics"),
         ("actions", "kind", 50, "why waiting"),

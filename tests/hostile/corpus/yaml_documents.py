@@ -33,7 +33,7 @@ CASES = [
     Case("other version", broken("flowsim: 2\n"), REFUSED, "s.yaml:1:10", "expected version 1"),
     Case("many unknown keys", broken(lambda: unknown(24_000, "")), REFUSED, "s.yaml:1:1", "--limit scenario_bytes="),
     Case("unknown mapping", broken(lambda: unknown(9_900, "x:\n")), REFUSED, "s.yaml:3:1", "unknown key 'x'"),
-    Case("unknown settings", broken(lambda: unknown(9_900, "settings:\n")), REFUSED, "s.yaml:4:3", "and 9852 more errors"),
+    Case("unknown settings", broken(lambda: unknown(9_900, "settings:\n")), REFUSED, "s.yaml:4:3", "and 9,852 more errors"),
     Case("unknown keys of the document", broken(lambda: HEAD + "".join(f"k{i}: 1\n" for i in range(9_900))), REFUSED,
          "s.yaml:", "more errors"),
     Case("unknown keys of operators", broken(lambda: wrong_operators(500, "{input: rows, fitler: n, mpa: 1, kye: 2}")), REFUSED,

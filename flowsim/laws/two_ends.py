@@ -147,7 +147,8 @@ def _compare(
 ) -> None:
     kept = [answer for answer in answers.values() if isinstance(answer, tuple)]
     side, channel, position, *payload = (np.concatenate(parts).astype(np.int64) for parts in zip(*kept, strict=True))
-    order = np.lexsort((side, position, channel))
+    # By payload, too: elements at one position may come from two tasks, in an order that the division of tasks decides.
+    order = np.lexsort((*reversed(payload), side, position, channel))
     side, channel, position, *payload = (column[order] for column in (side, channel, position, *payload))
     starts = np.flatnonzero(np.append(True, (channel[1:] != channel[:-1]) | (position[1:] != position[:-1])))
     counts = np.diff(np.append(starts, len(side)))

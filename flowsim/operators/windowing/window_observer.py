@@ -126,6 +126,17 @@ class GapObserver(WindowObserver):
 
     _element: tuple[Value, int | None, Value, object, int]
 
+    def __init__(
+        self,
+        trace: TaskTrace,
+        operator_index: int,
+        key_facts: KeyFacts,
+        operator: KeyedOperator,
+        timers: InternalTimerService[Window],
+        is_join: bool,
+    ) -> None:
+        super().__init__(trace, operator_index, key_facts, operator, timers, is_join)
+
     def on_element(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
         self._element = (value, timestamp, key, key_id, watermark)
 

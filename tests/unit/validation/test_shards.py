@@ -28,7 +28,7 @@ def damaged(folder: Path, number: int, epochs: int) -> RecordedRun:
     seed, records, pace_ms = SMALL_JOBS[number % 3]
     facts = honest_job(seed=seed, records=records, pace_ms=pace_ms)
     for part in range(number % 4):
-        kind = KINDS[(7 * number + part) % len(KINDS)]
+        kind = KINDS[(13 * number + part) % len(KINDS)]
         kind.damage(facts, Random(number))
     (run,) = open_runs([facts.write(folder / str(number), epochs=epochs)])
     return run
@@ -69,6 +69,17 @@ def test_division_into_shards_and_epochs_does_not_change_outcomes(tmp_path: Path
         for _ in range(3):
             found = in_shards(again, random)
             assert found == {law: whole[law] for law in found}
+
+
+def test_evidence_of_two_senders_on_one_channel_does_not_depend_on_division(tmp_path: Path) -> None:
+    facts = honest_job(seed=2, records=40)
+    (two_senders,) = (kind for kind in KINDS if kind.name == "a record is on a channel of another task")
+    two_senders.damage(facts, Random(10))
+    (run,) = open_runs([facts.write(tmp_path)])
+    whole = validate([run]).of(0)
+    assert whole["channel-fifo"].evidence[0]["what"] == "two elements at one position"
+    for seed in range(6):
+        assert in_shards(run, Random(seed))["channel-fifo"] == whole["channel-fifo"]
 
 
 def test_every_file_is_verified_once_and_every_task_is_in_one_piece(tmp_path: Path) -> None:

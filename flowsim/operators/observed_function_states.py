@@ -10,7 +10,7 @@ from flowsim.operators.function_states import FunctionBroadcastState, FunctionLi
 from flowsim.operators.stream_operator import OperatorContext
 from flowsim.state.descriptors import ListStateDescriptor, MapStateDescriptor
 from flowsim.state.list_state_observer import ListObserver
-from flowsim.state.observed_states import Observed, by_observer, iterator_by_observer
+from flowsim.state.observed_states import Observed, ObservedElements, by_observer
 from flowsim.state.snapshots.operator_state_backend import HeapBroadcastState, PartitionableListState
 from flowsim.state.state_changes import NoKeys, StateChanges
 from flowsim.state.state_observers import UnkeyedReport, observe_without_keys
@@ -19,15 +19,8 @@ from flowsim.values.equality import are_equal
 from flowsim.values.keys import state_key
 
 
-class ObservedFunctionListState(Observed, FunctionListState):
+class ObservedFunctionListState(ObservedElements, FunctionListState):
     """An observed list without a key."""
-
-    get = by_observer("get")
-    __iter__ = iterator_by_observer("get")
-    add = by_observer("add")
-    add_all = by_observer("add_all")
-    update = by_observer("update")
-    clear = by_observer("clear")
 
 
 class ObservedFunctionBroadcastState(Observed, FunctionBroadcastState):

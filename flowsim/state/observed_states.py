@@ -55,8 +55,8 @@ class ObservedValueState(Observed, ValueState):
     clear = by_observer("clear")
 
 
-class ObservedListState(Observed, ListState):
-    """An observed list state."""
+class ObservedElements(Observed):
+    """The methods of an observed list state, of a key or of an operator."""
 
     get = by_observer("get")
     __iter__ = iterator_by_observer("get")
@@ -64,6 +64,11 @@ class ObservedListState(Observed, ListState):
     add_all = by_observer("add_all")
     update = by_observer("update")
     clear = by_observer("clear")
+
+
+class ObservedListState(ObservedElements, ListState):
+    """An observed list state."""
+
     merge_namespaces = by_observer("merge_namespaces")
 
 
@@ -98,19 +103,18 @@ class ObservedBroadcastState(ObservedEntries, BroadcastState):
     """An observed broadcast state, which may be read-only."""
 
 
-class ObservedReducingState(Observed, ReducingState):
+class ObservedFold(Observed):
+    """The methods of an observed state that folds what is added."""
+
+    get = by_observer("get")
+    add = by_observer("add")
+    clear = by_observer("clear")
+    merge_namespaces = by_observer("merge_namespaces")
+
+
+class ObservedReducingState(ObservedFold, ReducingState):
     """An observed reducing state."""
 
-    get = by_observer("get")
-    add = by_observer("add")
-    clear = by_observer("clear")
-    merge_namespaces = by_observer("merge_namespaces")
 
-
-class ObservedAggregatingState(Observed, AggregatingState):
+class ObservedAggregatingState(ObservedFold, AggregatingState):
     """An observed aggregating state."""
-
-    get = by_observer("get")
-    add = by_observer("add")
-    clear = by_observer("clear")
-    merge_namespaces = by_observer("merge_namespaces")

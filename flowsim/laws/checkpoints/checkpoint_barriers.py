@@ -84,8 +84,8 @@ _COUNTS: Final = """\
   of the checkpoint.
 - A row is a violation when its id is not above the highest id before it on its channel in the same attempt. So there is
   no second barrier, and no barrier after a cancellation. Exception: one cancellation right after the barrier or
-  cancellation of the same checkpoint, of which the task has an UNALIGNED_BARRIER in `received`. It sent the first with
-  the first barrier, and another input may end the checkpoint (rule 12.71).
+  cancellation of the same checkpoint, of which the task has an UNALIGNED_BARRIER in `received` before it. It sent the
+  first with the first barrier, and another input may end the checkpoint (rule 12.71).
 - 1 for each id of an attempt that was sent on some channels of the task, but not on all of them. In a prefix and in an
   attempt that is not the last one of its task, the highest id does not count.
 """

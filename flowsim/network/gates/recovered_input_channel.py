@@ -44,7 +44,7 @@ class RecoveredInputChannel(InputChannel):
         if not self._buffers:
             return None
         buffer = self._buffers.popleft()
-        # Not delivered: it only tells that the real channel can take over at its turn in the gate's queue (rule 12.92).
+        # Not delivered: the real channel takes over at its turn in the gate's queue (rule 12.92).
         if isinstance(buffer.event, EndOfInputChannelStateEvent):
             self._on_consumed()
             return None

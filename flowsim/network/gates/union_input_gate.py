@@ -121,7 +121,7 @@ class UnionInputGate:
         queued = any(waiting is gate for waiting in queue)
         if queued and (not priority or queue.contains_priority_element(gate)):
             return
-        # The priority event can have been read before this call: the notice then stands for nothing (rule 7.5).
+        # The priority event can have been read before this call: the notice is out of date then (rule 7.5).
         if priority and not gate.priority_availability.available:
             return
         if not priority:

@@ -103,3 +103,19 @@ def test_pages_are_searchable_and_name_the_release(site: Path) -> None:
 def test_navigation_lists_every_public_package() -> None:
     listed = re.findall(r"^ +- reference/([\w.]+)\.md$", (ROOT / "mkdocs.yml").read_text(), re.M)
     assert listed == list(PACKAGES)
+
+
+def test_navigation_lists_every_page_but_those_of_its_exceptions() -> None:
+    """MkDocs names a page that is missing in the navigation only in its log, and serves it all the same."""
+    config = (ROOT / "mkdocs.yml").read_text()
+    exceptions = re.findall(r"^  (/.+/)$", config.partition("not_in_nav: |")[2].partition("\n\n")[0], re.M)
+    listed = re.findall(r": ((?:docs/)?\w[\w/.]*\.md)$", config.partition("\nnav:\n")[2], re.M)
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    expected = {str(page.relative_to(ROOT)) for page in pages}
+    hidden = {page for page in expected if any(f"/{page}".startswith(folder) for folder in exceptions)}
+    notebooks = {str(path.relative_to(ROOT).with_suffix(".md")) for path in NOTEBOOKS}
+    overviews = {"docs/decisions/README.md", "docs/lessons/README.md"}
+    assert len(exceptions) == 4
+    assert hidden > overviews
+    assert set(listed) - {"scenarios/index.md"} == (expected - hidden) | overviews | notebooks
+    assert len(listed) == len(set(listed))

@@ -30,6 +30,8 @@ export class Store {
   readonly selection = signal<Selection>(NOTHING);
   readonly eventScale = signal<(typeof EVENT_SCALES)[number]>("auto");
   readonly playing = signal(false);
+  /** Whether the graph and the lanes are above the view. */
+  readonly showsJob = signal(true);
   readonly time = computed(() => this.model.facts.time[this.place.value] ?? 0);
 
   constructor(
@@ -49,7 +51,7 @@ export class Store {
 
   get whole(): readonly [number, number] {
     const { facts } = this.model;
-    return this.scale.value === "time" ? [0, Math.max(facts.end, 1)] : [0, Math.max(facts.count - 1, 1)];
+    return this.scale.value === "time" ? [facts.begin, Math.max(facts.end, facts.begin + 1)] : [0, Math.max(facts.count - 1, 1)];
   }
 
   /** The value of a place on the current scale. */
@@ -133,7 +135,7 @@ export class Store {
     else if (at > to) this.pan(at - to + (to - from) / 4);
   }
 
-  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, y, task, channel, operator, key, checkpoint. */
+  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, y, job, task, channel, operator, key, checkpoint. */
   open(hash: string): void {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (name: string): number | null => {
@@ -146,6 +148,7 @@ export class Store {
       const scale = given.get("scale");
       if (scale === "time" || scale === "order") this.setScale(scale);
       this.eventScale.value = EVENT_SCALES.find((one) => one === given.get("y")) ?? "auto";
+      this.showsJob.value = given.get("job") !== "hidden";
       const [from, to] = [number("from"), number("to")];
       if (from !== null && to !== null && from < to) this.setRange([from, to]);
       this.select({
@@ -169,6 +172,7 @@ export class Store {
     parts.push(["step", this.model.facts.step[this.place.value] ?? 0]);
     if (this.scale.value === "order") parts.push(["scale", "order"]);
     if (this.eventScale.value !== "auto") parts.push(["y", this.eventScale.value]);
+    if (!this.showsJob.value) parts.push(["job", "hidden"]);
     const [from, to] = this.range.value;
     const [first, last] = this.whole;
     if (from !== first || to !== last) parts.push(["from", Math.floor(from)], ["to", Math.ceil(to)]);

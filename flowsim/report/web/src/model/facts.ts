@@ -181,6 +181,11 @@ export class Facts {
     return found;
   }
 
+  /** When the run begins in the report: at its first fact, or in a report of counts and parts at its start. */
+  get begin(): number {
+    return this.head.parts ? 0 : (this.time[0] ?? 0);
+  }
+
   get end(): number {
     return this.count ? this.time[this.count - 1]! : 0;
   }

@@ -5,6 +5,7 @@ import type { Store } from "../store";
 import type { View } from "../views/view";
 import { Controls } from "./controls";
 import { Help } from "./help";
+import { JobPanel } from "./job_panel";
 import { Overview } from "./overview";
 import { SentenceBar } from "./sentence_bar";
 
@@ -19,19 +20,21 @@ export function App({ store, other, views }: { store: Store; other: Other | null
   return (
     <>
       {!other && <Header store={store} />}
-      <main>
+      <main class={other ? "" : `of-${view.name}`}>
         {other && <FirstDifference store={store} other={other} />}
-        {!other && <SentenceBar store={store} />}
-        <div class="bar">
-          <Tabs store={store} views={views} current={view} />
-          <Controls store={store} />
+        <div class="above">
+          {!other && <Shared store={store} view={view} />}
+          <div class="bar">
+            <Tabs store={store} views={views} current={view} />
+            <Controls store={store} />
+          </div>
         </div>
         <section class={other ? "view pair" : "view"} id="view" role="tabpanel" aria-labelledby={`tab-${view.name}`}>
           {other ? (
             [store, other.store].map((side) => (
               <div class="side" key={side.suffix}>
                 <Header store={side} />
-                <SentenceBar store={side} />
+                <Shared store={side} view={view} />
                 <Shown store={side} view={view} />
               </div>
             ))
@@ -42,6 +45,16 @@ export function App({ store, other, views }: { store: Store; other: Other | null
       </main>
       <Help views={views} />
       <Patterns />
+    </>
+  );
+}
+
+/** What all views have above them: the sentence at the cursor, the graph and the lanes. The view Graph has its own. */
+function Shared({ store, view }: { store: Store; view: View }) {
+  return (
+    <>
+      <SentenceBar store={store} />
+      {view.name !== "graph" && store.model.names.tasks.size > 0 && <JobPanel store={store} />}
     </>
   );
 }

@@ -6,6 +6,7 @@ import { GUTTER, type Store } from "../store";
 import { colours, type Colours } from "./colours";
 
 export const RIGHT = 12;
+const MOST_GROWTH = 2.5;
 
 /** From values of the scale to pixels, and back. */
 export interface Axis {
@@ -40,15 +41,22 @@ export interface Drawing {
 
 interface Props {
   store: Store;
+  /** At least; with ``grows`` the canvas takes the height that its column has left. */
   height: number;
+  grows?: boolean;
   /** What the picture shows, for those who cannot see it. */
   label: string;
   /** Must not read the cursor: it is drawn above, so that a step costs nothing. */
   draw: (drawing: Drawing) => void;
-  onPick?: (x: number, y: number, axis: Axis) => void;
+  onPick?: (x: number, y: number, axis: Axis, height: number) => void;
 }
 
-export function TimeCanvas({ store, height, label, draw, onPick }: Props) {
+/** How many times larger rows are drawn so that a picture of ``natural`` height fills ``height``. */
+export function growth(natural: number, height: number): number {
+  return Math.min(MOST_GROWTH, Math.max(1, height / natural));
+}
+
+export function TimeCanvas({ store, height: least, grows, label, draw, onPick }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const cursor = useRef<HTMLDivElement>(null);
@@ -58,7 +66,7 @@ export function TimeCanvas({ store, height, label, draw, onPick }: Props) {
     let stop = () => {};
     const start = () => {
       stop();
-      const width = box.current!.clientWidth;
+      const { clientWidth: width, clientHeight: height } = box.current!;
       const ratio = devicePixelRatio || 1;
       element.width = Math.round(width * ratio);
       element.height = Math.round(height * ratio);
@@ -86,7 +94,7 @@ export function TimeCanvas({ store, height, label, draw, onPick }: Props) {
       observer.disconnect();
       stop();
     };
-  }, [store, height, draw]);
+  }, [store, least, draw]);
 
   const move = (event: PointerEvent) => {
     const bounds = box.current!.getBoundingClientRect();
@@ -99,13 +107,13 @@ export function TimeCanvas({ store, height, label, draw, onPick }: Props) {
     <div
       class="canvas"
       ref={box}
-      style={{ height }}
+      style={{ [grows ? "minHeight" : "height"]: `${least}px`, flexGrow: grows ? 1 : 0 }}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
         move(event);
         const bounds = box.current!.getBoundingClientRect();
-        onPick?.(event.clientX - bounds.left, event.clientY - bounds.top, axisOf(store, bounds.width));
+        onPick?.(event.clientX - bounds.left, event.clientY - bounds.top, axisOf(store, bounds.width), bounds.height);
       }}
       onPointerMove={(event) => event.buttons & 1 && move(event)}
       onWheel={(event) => {
@@ -117,7 +125,7 @@ export function TimeCanvas({ store, height, label, draw, onPick }: Props) {
         } else store.zoom(Math.exp(event.deltaY / 400), axis.valueAt(event.clientX - bounds.left));
       }}
     >
-      <canvas ref={canvas} style={{ width: "100%", height }} role="img" aria-label={label} />
+      <canvas ref={canvas} role="img" aria-label={label} />
       <div class="cursor" ref={cursor} />
     </div>
   );

@@ -1,28 +1,35 @@
 /** One lane per subtask: busy, idle, back-pressured over time. */
 
-import { useCallback } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import { countUpTo } from "../model/facts";
 import { NONE, STATES, STATE_WORDS, type Lane } from "../model/states";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "./axis";
-import { TimeCanvas, type Drawing } from "./canvas";
+import { growth, TimeCanvas, type Drawing } from "./canvas";
 import { hatched, type Colours } from "./colours";
 
 export const LANE_HEIGHT = 16;
 const PITCH = 22;
+/** Of the axis below the lanes. */
+const FOOT = 20;
 /** With more intervals in view each pixel shows the shares of its states. */
 const MOST_INTERVALS = 3000;
 
-export function Lanes({ store, tasks }: { store: Store; tasks: number[] }) {
+/** Of all subtasks. With ``grows`` they take the height that their column has left. */
+export function Lanes({ store, grows }: { store: Store; grows?: boolean }) {
   const { model } = store;
+  const tasks = useMemo(() => [...model.names.tasks.keys()], [model]);
+  const natural = tasks.length * PITCH + 4;
   const draw = useCallback(
     (drawing: Drawing) => {
-      const bottom = tasks.length * PITCH + 4;
+      const bottom = drawing.height - FOOT;
+      const grown = growth(natural, bottom);
       drawAxis(store, drawing, 0, bottom);
       tasks.forEach((task, at) => {
-        drawLabel(drawing, model.names.shortTask(task), at * PITCH + 4 + LANE_HEIGHT / 2);
+        const y = (at * PITCH + 4) * grown;
+        drawLabel(drawing, model.names.shortTask(task), y + (LANE_HEIGHT * grown) / 2);
         const lane = model.states.lanes.get(task);
-        if (lane) drawLane(store, drawing, lane, at * PITCH + 4);
+        if (lane) drawLane(store, drawing, lane, y, LANE_HEIGHT * grown);
       });
     },
     [store, tasks],
@@ -32,8 +39,8 @@ export function Lanes({ store, tasks }: { store: Store; tasks: number[] }) {
   }
   const label = `States over time of ${tasks.length} subtasks: ${tasks.map((task) => model.names.shortTask(task)).join(", ")}`;
   return (
-    <div class="lanes" role="group" aria-label="States of subtasks over time" tabIndex={0}>
-      <TimeCanvas store={store} height={tasks.length * PITCH + 24} label={label} draw={draw} />
+    <div class={grows ? "lanes grows" : "lanes"} role="group" aria-label={`States of subtasks over time${store.whose}`} tabIndex={0}>
+      <TimeCanvas store={store} height={natural + FOOT} grows={grows} label={label} draw={draw} />
     </div>
   );
 }
@@ -51,14 +58,14 @@ export function stateFill(context: CanvasRenderingContext2D, colours: Colours): 
   return STATES.map((state) => (state === "soft" ? hatched(context, colours.soft, `${colours.soft}66`) : colours[state]));
 }
 
-export function drawLane(store: Store, { context, axis, colours }: Drawing, lane: Lane, y: number): void {
+export function drawLane(store: Store, { context, axis, colours }: Drawing, lane: Lane, y: number, laneHeight = LANE_HEIGHT): void {
   const { places, states } = lane;
   const [from, to] = store.range.value;
   const first = Math.max(0, countUpTo(places, store.placeOf(from)) - 1);
   const last = countUpTo(places, store.placeOf(to));
   const fill = stateFill(context, colours);
   if (last - first > MOST_INTERVALS && store.scale.value === "time") {
-    drawShares(store, lane.task, fill, { context, axis, y });
+    drawShares(store, lane.task, fill, { context, axis, y, laneHeight });
     return;
   }
   for (let at = first; at < last; at++) {
@@ -69,7 +76,7 @@ export function drawLane(store: Store, { context, axis, colours }: Drawing, lane
     const width = Math.min(axis.right, end) - begin;
     if (width <= 0) continue;
     context.fillStyle = fill[state]!;
-    context.fillRect(begin, y, width, LANE_HEIGHT);
+    context.fillRect(begin, y, width, laneHeight);
   }
 }
 
@@ -77,15 +84,16 @@ interface Where {
   context: CanvasRenderingContext2D;
   axis: Drawing["axis"];
   y: number;
+  laneHeight: number;
 }
 
-function drawShares(store: Store, task: number, fill: (string | CanvasPattern)[], { context, axis, y }: Where): void {
+function drawShares(store: Store, task: number, fill: (string | CanvasPattern)[], { context, axis, y, laneHeight }: Where): void {
   for (let x = axis.left; x < axis.right; x++) {
     const shares = store.model.states.shares(task, axis.valueAt(x), axis.valueAt(x + 1));
     if (!shares) continue;
     let top = y;
     STATES.forEach((state, number) => {
-      const part = shares[state] * LANE_HEIGHT;
+      const part = shares[state] * laneHeight;
       if (part <= 0) return;
       context.fillStyle = fill[number]!;
       context.fillRect(x, top, 1.2, part);

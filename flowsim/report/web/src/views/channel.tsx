@@ -11,7 +11,6 @@ import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import { TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
 import { hatched } from "../ui/colours";
-import { Lanes } from "../ui/lanes";
 import type { View } from "./view";
 
 const LANE = 18;
@@ -23,6 +22,8 @@ const MOST_BOXES = 10;
 const MOST_BARS = 4000;
 const MOST_RECORDS = 200;
 const CHART = 84;
+/** Of the axis below the chart. */
+const FOOT = 22;
 
 /** The chosen buffer, by its sequence number on the channel. */
 const picked = signal<{ channel: number; number: number } | null>(null);
@@ -52,7 +53,6 @@ function ChannelView({ store }: { store: Store }) {
       <Note store={store} facts={facts} source={channel.source} />
       <Picture store={store} facts={facts} source={channel.source} target={channel.target} />
       <Legend />
-      <Lanes store={store} tasks={[channel.source, channel.target]} />
       <BuffersOverTime key={`b${channel.id}`} store={store} facts={facts} source={channel.source} target={channel.target} />
       <Chart key={`c${channel.id}`} store={store} facts={facts} isLocal={channel.local} />
       {chosen && <Records store={store} facts={facts} buffer={chosen} />}
@@ -441,7 +441,7 @@ function Chart({ store, facts, isLocal }: { store: Store; facts: ChannelFacts; i
   const draw = useCallback(
     (drawing: Drawing) => {
       const { context, axis, colours } = drawing;
-      const bottom = CHART - 4;
+      const bottom = drawing.height - FOOT;
       drawAxis(store, drawing, 0, bottom);
       drawShortage(store, drawing, facts, 4, bottom);
       if (!isLocal) drawLabel({ ...drawing, colours: { ...colours, text: colours.credits } }, "credits (sender)", 14, "strong");
@@ -463,7 +463,7 @@ function Chart({ store, facts, isLocal }: { store: Store; facts: ChannelFacts; i
     },
     [store, facts, isLocal],
   );
-  return <TimeCanvas store={store} height={CHART + 18} label="Credits of the sender and backlog over time" draw={draw} />;
+  return <TimeCanvas store={store} height={CHART + FOOT} grows label="Credits of the sender and backlog over time" draw={draw} />;
 }
 
 function maximum(values: number[], least: number): number {

@@ -13,7 +13,7 @@ import { KeyChoice } from "../ui/key_choice";
 import { drawEventTime, linesOf, MOST_POINTS, MOST_WINDOWS, recordsInView, windowsInView, type Chart } from "./event_time_chart";
 import type { View } from "./view";
 
-const HEIGHT = 400;
+const LEAST_HEIGHT = 280;
 const ROWS = 100;
 /** Records are picked within so many pixels. */
 const NEAR = 8;
@@ -61,8 +61,8 @@ function EventTimeView({ store }: { store: Store }) {
       <Legend of={of} />
       <div class="beside">
         <div>
-          <EventTimeCanvas key={`${subject.task} ${subject.operator} ${key}`} store={store} chart={{ of, key, isRelative, height: HEIGHT }} />
-          <Notes store={store} chart={{ of, key, isRelative, height: HEIGHT }} />
+          <EventTimeCanvas key={`${subject.task} ${subject.operator} ${key}`} store={store} chart={{ of, key, isRelative }} />
+          <Notes store={store} chart={{ of, key, isRelative }} />
           <RecordAtCursor store={store} of={of} />
         </div>
         <div>
@@ -86,14 +86,14 @@ function keyOf(store: Store, of: EventTime): number | null {
 function EventTimeCanvas({ store, chart }: { store: Store; chart: Chart }) {
   const { of, key, isRelative } = chart;
   const draw = useCallback((drawing: Drawing) => drawEventTime(store, drawing, chart), [store, of, key, isRelative]);
-  const pick = (x: number, y: number, axis: Axis) => {
+  const pick = (x: number, _: number, axis: Axis) => {
     if (x < axis.left || isRelative) return;
     const place = nearest(store, chart, x, axis);
-    if (place !== null && y < HEIGHT) store.go(place);
+    if (place !== null) store.go(place);
   };
   const late = of.late(key).length;
   const label = `${count(of.of(key)?.length ?? of.points.places.length, "record")} by event time over processing time, ${commas(late)} late`;
-  return <TimeCanvas store={store} height={HEIGHT} label={label} draw={draw} onPick={pick} />;
+  return <TimeCanvas store={store} height={LEAST_HEIGHT} grows label={label} draw={draw} onPick={pick} />;
 }
 
 /** The place of the record nearest to a pixel column; of several the first late one. */

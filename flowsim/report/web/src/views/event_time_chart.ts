@@ -30,7 +30,6 @@ export interface Chart {
   of: EventTime;
   key: number | null;
   isRelative: boolean;
-  height: number;
 }
 
 /** The numbers of the records in view, and the places where the view begins and ends. */
@@ -54,8 +53,8 @@ export function windowsInView(of: EventTime, key: number | null, first: number, 
   });
 }
 
-export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelative, height }: Chart): void {
-  const { context, axis } = drawing;
+export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelative }: Chart): void {
+  const { context, axis, height } = drawing;
   const { first, last, numbers } = recordsInView(store, of, key);
   const windows = isRelative ? [] : windowsInView(of, key, first, last);
   const lines = linesOf(of);

@@ -25,7 +25,7 @@ function toggle(vertex: number): void {
   expanded.value = next;
 }
 
-function GraphPanel({ store }: { store: Store }) {
+export function GraphPanel({ store }: { store: Store }) {
   const { names } = store.model;
   const open = expanded.value;
   const layout = useMemo(() => layoutOf(names, open), [open]);
@@ -264,7 +264,7 @@ function GraphView({ store }: { store: Store }) {
       </ul>
       {model.names.forcedTexts().map((text) => <p class="faint" key={text}>{text}.</p>)}
       <StateLegend />
-      <Lanes store={store} tasks={[...model.names.tasks.keys()]} />
+      <Lanes store={store} grows />
     </>
   );
 }

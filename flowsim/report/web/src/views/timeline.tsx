@@ -6,7 +6,7 @@ import { commas, duration, eventTime, moment } from "../model/text";
 import { Outcome, TRACKS, type Part, type Track, type TrackName } from "../model/timeline";
 import type { Store } from "../store";
 import { drawAxis, drawLabel, shortened } from "../ui/axis";
-import { TimeCanvas, type Drawing } from "../ui/canvas";
+import { growth, TimeCanvas, type Drawing } from "../ui/canvas";
 import { hatched, type Colours } from "../ui/colours";
 import { drawAttempts, drawBarriers } from "../ui/checkpoint_marks";
 import { drawLane, LANE_HEIGHT, missingStates, StateLegend } from "../ui/lanes";
@@ -16,6 +16,8 @@ const ROW = 12;
 const ROW_PITCH = 14;
 const CHART = 30;
 const GAP = 10;
+/** Of the axis below the lanes. */
+const FOOT = 20;
 /** With more subtasks only one of them is shown with its tracks at first. */
 const MOST_DETAILED = 6;
 /** Parts narrower than this are drawn as a share of their pixels. */
@@ -128,14 +130,21 @@ function TimelineView({ store }: { store: Store }) {
   const lines = useMemo(() => linesOf(store, tasks, detailed, names), [store, detailed, names.join()]);
   const last = lines.at(-1)!;
   const bottom = last.y + last.height + 4;
-  const draw = useCallback((drawing: Drawing) => drawLines(store, drawing, lines, bottom), [store, lines]);
+  const draw = useCallback((drawing: Drawing) => drawLines(store, drawing, lines, growth(bottom, drawing.height - FOOT)), [store, lines]);
   const label = `${tasks.length} subtasks over time, with ${names.map((name) => TRACK_WORDS[name]).join(", ") || "their states"}`;
   return (
     <>
       <Choices store={store} tasks={tasks} detailed={detailed} />
       {!model.states.isKnown && <p class="missing">{missingStates(store)}</p>}
       <div class="timeline">
-        <TimeCanvas store={store} height={bottom + 20} label={label} draw={draw} onPick={(_, y) => pick(store, lines, y)} />
+        <TimeCanvas
+          store={store}
+          height={bottom + FOOT}
+          grows
+          label={label}
+          draw={draw}
+          onPick={(_x, y, _axis, height) => pick(store, lines, y / growth(bottom, height - FOOT))}
+        />
       </div>
       <StateLegend />
       <Legend store={store} names={names} />
@@ -200,33 +209,41 @@ function linesOf(store: Store, tasks: number[], detailed: number, names: TrackNa
   return lines;
 }
 
-function drawLines(store: Store, drawing: Drawing, lines: Line[], bottom: number): void {
+/** ``grown``: how many times higher than in ``lines`` everything is. */
+function drawLines(store: Store, drawing: Drawing, lines: Line[], grown: number): void {
   const { context, axis, colours } = drawing;
-  drawAxis(store, drawing, 0, bottom);
+  drawAxis(store, drawing, 0, drawing.height - FOOT);
   const fill = fills(context, colours);
-  for (const { task, track, y, height } of lines) {
+  for (const { task, track, ...place } of lines) {
+    const [y, height] = [place.y * grown, place.height * grown];
     if (!track) {
-      drawLabel(drawing, store.model.names.shortTask(task), y + LANE_HEIGHT / 2, "strong");
+      drawLabel(drawing, store.model.names.shortTask(task), y + height / 2, "strong");
       const lane = store.model.states.lanes.get(task);
-      if (lane) drawLane(store, drawing, lane, y);
-      drawAttempts(store, drawing, task, y, LANE_HEIGHT);
+      if (lane) drawLane(store, drawing, lane, y, height);
+      drawAttempts(store, drawing, task, y, height);
       continue;
     }
-    drawLabel(drawing, `   ${TRACK_WORDS[track.name]}`, y + ROW_PITCH / 2, "faint");
+    drawLabel(drawing, `   ${TRACK_WORDS[track.name]}`, y + (ROW_PITCH * grown) / 2, "faint");
     context.save();
     context.beginPath();
     context.rect(axis.left, y - 2, axis.right - axis.left, height + 4);
     context.clip();
     if (track.isCrowded) drawNumber(store, drawing, track, y, height);
-    else track.rows.forEach((things, row) => drawRow(store, drawing, track, things, y + row * ROW_PITCH, fill));
+    else track.rows.forEach((things, row) => drawRow(store, drawing, track, things, { y: y + row * ROW_PITCH * grown, height: ROW * grown }, fill));
     if (track.name === "checkpoints") drawBarriers(store, drawing, task, y, height);
     context.restore();
   }
 }
 
+/** Where the bars of a row are. */
+interface Row {
+  y: number;
+  height: number;
+}
+
 /** Wide parts as bars with words; narrow ones as shares of each pixel. */
 function drawRow(
-  store: Store, drawing: Drawing, track: Track, things: number[], y: number, fill: Record<Part, Fill>,
+  store: Store, drawing: Drawing, track: Track, things: number[], row: Row, fill: Record<Part, Fill>,
 ): void {
   const { context, axis } = drawing;
   const [from, to] = store.range.value;
@@ -246,27 +263,27 @@ function drawRow(
         if (!share) shares.set(kind, (share = new Float32Array(Math.ceil(axis.right - axis.left) + 1)));
         const pixel = Math.min(share.length - 1, Math.max(0, Math.floor(begin - axis.left)));
         share[pixel]! += Math.max(end - begin, 0.05);
-      } else drawBar(drawing, begin, end, y, kind, fill[kind], textOf(track, thing, kind));
+      } else drawBar(drawing, begin, end, row, kind, fill[kind], textOf(track, thing, kind));
     }
-    drawOutcome(drawing, track, thing, y);
+    drawOutcome(drawing, track, thing, row);
   }
-  drawShares(context, axis.left, y, shares, fill);
+  drawShares(context, axis.left, row, shares, fill);
 }
 
-function drawBar({ context, axis, colours }: Drawing, begin: number, end: number, y: number, part: Part, fill: Fill, text: string): void {
+function drawBar({ context, axis, colours }: Drawing, begin: number, end: number, { y, height }: Row, part: Part, fill: Fill, text: string): void {
   const left = Math.max(begin, axis.left - 2);
   const width = Math.min(end, axis.right + 2) - left;
   context.fillStyle = fill;
-  context.fillRect(left, y, width, ROW);
+  context.fillRect(left, y, width, height);
   context.strokeStyle = colours.back;
   context.lineWidth = 1;
-  if (width > 3) context.strokeRect(left + 0.5, y + 0.5, width - 1, ROW - 1);
+  if (width > 3) context.strokeRect(left + 0.5, y + 0.5, width - 1, height - 1);
   if (width < 24) return;
   const words = shortened(context, text, width - 8);
   if (words.length < 3) return;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  const at = [Math.max(left, axis.left) + 4, y + ROW / 2 + 0.5] as const;
+  const at = [Math.max(left, axis.left) + 4, y + height / 2 + 0.5] as const;
   if (IS_HATCHED.has(part)) {
     context.lineWidth = 4;
     context.strokeStyle = colours.back;
@@ -277,12 +294,12 @@ function drawBar({ context, axis, colours }: Drawing, begin: number, end: number
 }
 
 /** A diamond where a timer fires, a cross where it is cancelled or a call fails. */
-function drawOutcome({ context, axis, colours }: Drawing, track: Track, thing: number, y: number): void {
+function drawOutcome({ context, axis, colours }: Drawing, track: Track, thing: number, { y, height }: Row): void {
   const outcome = track.outcome[thing]!;
   if (outcome === Outcome.OPEN || (outcome === Outcome.ENDED && track.name !== "timers")) return;
   const x = axis.x(track.end[thing]!);
   if (x < axis.left || x > axis.right || x - axis.x(track.begin[thing]!) < 16) return;
-  const middle = y + ROW / 2;
+  const middle = y + height / 2;
   context.beginPath();
   context.lineWidth = 1.6;
   if (outcome === Outcome.ENDED) {
@@ -300,14 +317,14 @@ function drawOutcome({ context, axis, colours }: Drawing, track: Track, thing: n
 }
 
 function drawShares(
-  context: CanvasRenderingContext2D, left: number, y: number, shares: Map<Part, Float32Array>, fill: Record<Part, Fill>,
+  context: CanvasRenderingContext2D, left: number, { y, height: whole }: Row, shares: Map<Part, Float32Array>, fill: Record<Part, Fill>,
 ): void {
   const all = [...shares];
   const width = all[0]?.[1].length ?? 0;
   for (let pixel = 0; pixel < width; pixel++) {
     const sum = all.reduce((total, [, share]) => total + share[pixel]!, 0);
     if (!sum) continue;
-    const scale = ROW / Math.max(1, sum);
+    const scale = whole / Math.max(1, sum);
     let top = y;
     for (const [part, share] of all) {
       const height = share[pixel]! * scale;

@@ -53,9 +53,17 @@ def show_questions(console: Console, lesson: Lesson, place: Workplace) -> None:
         show_question(console, number, name, question)
     console.print(
         f"\nnext     write a file with a line 'NAME: ANSWER' for each question, then\n"
-        f"         {place.command} --answers FILE",
+        f"         {place.command} --answers FILE\n"
+        f"         or answer in the browser: {place.command} --open",
         soft_wrap=True,
     )
+
+
+def show_opened(console: Console, place: Workplace) -> None:
+    """Prints where the page of a lesson is."""
+    console.print(f"page     {place.page}: it asks, grades, and shows the report of the run", soft_wrap=True)
+    console.print(f"change   {place.scenario}", soft_wrap=True)
+    console.print(f"check    {place.command} --check", soft_wrap=True)
 
 
 def show_predictions(

@@ -20,6 +20,11 @@ Rows = tuple[tuple[str, ...], ...]
 Value = int | float | Rows | tuple[str, ...] | str
 """A whole number, a number, rows of cells, letters in order, or one letter."""
 
+WHOLE_NUMBER: Final = r"\s*([0-9][0-9,]{0,15})\s*"
+NUMBER: Final = r"\s*(-?[0-9][0-9,]{0,18}(?:\.[0-9]{1,9})?)\s*([a-z]{0,2})\s*"
+"""How numbers are typed, for Python and for JavaScript: the number, and its unit."""
+NO_ROWS: Final = ("-", "none")
+"""How the answer "no rows" is typed."""
 _NS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
@@ -55,6 +60,12 @@ def options(question: QuestionModel) -> list[tuple[str, str]]:
     return list(zip(_LETTERS, texts, strict=False))
 
 
+def units(question: QuestionModel) -> dict[str, float]:
+    """Returns the units that an answer may have, '' for none, each with its factor to the unit of the question."""
+    unit = None if question.number is None else question.number.unit
+    return {"": 1} if unit is None else {"": 1} | {each: size / _NS[unit] for each, size in _NS.items()}
+
+
 def form(question: QuestionModel) -> str:
     """Returns the form of an answer, for people."""
     letters = [letter for letter, _ in options(question)]
@@ -79,7 +90,7 @@ def parsed(question: QuestionModel, given: object) -> Value:
     if question.rows is not None:
         value = _whole(given)
     elif question.number is not None:
-        value = _number(given, question.number.unit)
+        value = _number(given, units(question))
     elif question.results is not None:
         value = _rows(given, question.results.has_one_column)
     else:
@@ -95,27 +106,28 @@ def _one_line(given: object) -> str:
 
 
 def _whole(given: object) -> int | None:
-    if isinstance(given, str) and re.fullmatch(r"\s*[0-9][0-9,]{0,15}\s*", given):
-        return int(given.replace(",", ""))
+    if isinstance(given, str):
+        match = re.fullmatch(WHOLE_NUMBER, given)
+        return None if match is None else int(match[1].replace(",", ""))
     return given if type(given) is int else None
 
 
-def _number(given: object, unit: str | None) -> int | float | None:
+def _number(given: object, factors: Mapping[str, float]) -> int | float | None:
     if isinstance(given, str):
-        match = re.fullmatch(r"\s*(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]{0,2})\s*", given.replace(",", ""))
-        if match is None or match[2] not in ("", unit):
+        match = re.fullmatch(NUMBER, given)
+        if match is None or match[2] not in factors:
             return None
-        return float(match[1])
+        return float(match[1].replace(",", "")) * factors[match[2]]
     return given if type(given) in (int, float) and isinstance(given, int | float) else None
 
 
 def _rows(given: object, has_one_column: bool) -> Rows | None:
     if isinstance(given, str):
-        if given.strip().lower() in ("", "-", "none"):
+        if given.strip().lower() in NO_ROWS:
             return ()
         text = given.replace(",", ";") if has_one_column else given
-        rows = [row for row in text.split(";") if row.strip()]
-        return tuple(tuple(cell.strip().strip("\"'") for cell in row.split(",")) for row in rows)
+        rows = [row for row in re.split(r"[;\n]", text) if row.strip()]
+        return None if not rows else tuple(tuple(cell.strip().strip("\"'") for cell in row.split(",")) for row in rows)
     if has_one_column and type(given) in (int, float, bool):
         given = [given]
     if isinstance(given, list) and (has_one_column or all(isinstance(row, list) for row in given)):

@@ -32,11 +32,19 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class LessonRun:
+    """What the run of a lesson's scenario answers and shows."""
+
+    found: Mapping[str, Value]
+    """The right answers, by the names of the questions."""
+    moments: tuple[Moment, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Predictions:
     """The learner's answers beside those of the run."""
 
     answers: tuple[AnsweredQuestion, ...]
-    moments: tuple[Moment, ...]
 
     @property
     def all_right(self) -> bool:
@@ -67,27 +75,24 @@ def _read(lesson: Lesson, name: str, document: PositionedDocument) -> Value:
         raise ScenarioError(f"{name}: {error}", document.position((name,))) from None
 
 
-def compared(lesson: Lesson, given: Mapping[str, Value], out: Path) -> Predictions:
-    """Runs the lesson's scenario, records it below ``out``, and compares the answers with the run."""
-    run, facts = _recorded(lesson, out)
-    answers = tuple(
-        AnsweredQuestion(name, question, given[name], right_answer(name, question, run, facts))
-        for name, question in lesson.model.questions.items()
-    )
-    moments = tuple(_moment(moment, run, facts) for moment in lesson.model.moments)
-    return Predictions(answers, moments)
+def compared(lesson: Lesson, given: Mapping[str, Value], run: LessonRun) -> Predictions:
+    """Compares the learner's answers with those of the run."""
+    questions = lesson.model.questions.items()
+    return Predictions(tuple(AnsweredQuestion(name, each, given[name], run.found[name]) for name, each in questions))
 
 
-def right_answers(lesson: Lesson) -> dict[str, Value]:
-    """Returns the answers of the run. Raises BadInput if a question or a moment has none in the run."""
+def run_lesson(lesson: Lesson, out: Path | None) -> LessonRun:
+    """Runs the lesson's scenario and records it below ``out``; None: in memory.
+
+    Raises BadInput if a question or a moment has no answer in the run, which is an error of the lesson.
+    """
     with TemporaryDirectory(prefix="flowsim-learn-") as folder:
-        run, facts = _recorded(lesson, Path(folder), in_memory=True)
-    for moment in lesson.model.moments:
-        _moment(moment, run, facts)
-    return {name: right_answer(name, question, run, facts) for name, question in lesson.model.questions.items()}
+        run, facts = _recorded(lesson, Path(folder) if out is None else out, in_memory=out is None)
+    found = {name: right_answer(name, question, run, facts) for name, question in lesson.model.questions.items()}
+    return LessonRun(found, tuple(_moment(moment, run, facts) for moment in lesson.model.moments))
 
 
-def _recorded(lesson: Lesson, out: Path, *, in_memory: bool = False) -> tuple[ScenarioRun, Facts]:
+def _recorded(lesson: Lesson, out: Path, *, in_memory: bool) -> tuple[ScenarioRun, Facts]:
     compiled = compile_scenario(lesson.scenario, out_dir=out)
     where = None if in_memory else out
     run = run_compiled(

@@ -59,6 +59,11 @@ class Workplace:
     def report(self) -> Path:
         return self.folder / "report.html"
 
+    @property
+    def page(self) -> Path:
+        """The lesson as one page for a browser."""
+        return self.folder / "lesson.html"
+
     def progress(self) -> Progress:
         """Reads the progress. Raises BadInput if the file is damaged."""
         path = self.folder / PROGRESS_FILE

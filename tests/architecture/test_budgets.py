@@ -22,7 +22,7 @@ LINES_OF_PYTHON = {
     "graph": 2_600,
     "history": 2_800,
     "laws": 14_000,
-    "learn": 1_000,
+    "learn": 1_500,
     "legacy": 2_300,
     "mailbox": 400,
     "network": 7_300,

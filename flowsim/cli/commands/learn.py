@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -20,9 +21,11 @@ from flowsim.errors import BadInput
 from flowsim.learn.answers import Value, form, options, parsed, text_of
 from flowsim.learn.exercise import grade, grade_solution
 from flowsim.learn.lesson import Lesson, lesson_named, lessons, names
-from flowsim.learn.predictions import Predictions, compared, read_answers, right_answers
+from flowsim.learn.lesson_page import Surroundings, lesson_page
+from flowsim.learn.predictions import LessonRun, compared, read_answers, run_lesson
 from flowsim.learn.workplace import SCENARIO_FILE, Workplace
 from flowsim.scenario.loader import load_scenario
+from flowsim.scenario.new_file import new_file
 
 DEFAULT_DIR: Final = Path("learn")
 
@@ -54,7 +57,10 @@ Lessons = Annotated[
     typer.Option("--lessons", metavar="DIR", help="A folder of other lessons: NN_name.md.", show_default=False),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the learner's scenario by that of the lesson.")]
-Open = Annotated[bool, typer.Option("--open", help="Open the report in the default browser, at the first moment.")]
+Open = Annotated[
+    bool,
+    typer.Option("--open", help="Write the lesson as one page, and open it: it asks, grades and shows the report."),
+]
 
 
 @command
@@ -71,8 +77,8 @@ def learn(
 ) -> Answer:
     """List the lessons. With NAME: predict what a scenario does, see it, and solve an exercise (--check grades it).
 
-    NAME writes the scenario to DIR/NAME, prints the problem and asks its questions, on a terminal or with --answers.
-    Then it runs the scenario, compares the answers with the run, explains it, and writes the report.
+    NAME writes the scenario to DIR/NAME, prints the problem and asks its questions, on a terminal, with --answers, or in
+    the browser (--open). Then it runs the scenario, compares the answers with the run, explains it, and writes the report.
     Exit code 1: a prediction is wrong, or the exercise is not solved.
     """
     if name is None:
@@ -90,13 +96,15 @@ def learn(
     if check:
         return _checked(lesson, place)
     given = None if answers is None else read_answers(lesson, answers)
-    is_asked = _is_terminal() and not json_output
-    if open_ and given is None and not is_asked:
-        raise BadInput("--open opens the report after the questions: add --answers FILE, or call it on a terminal")
     _begin(lesson, place, force)
+    if given is None and open_:
+        run = run_lesson(lesson, place.out)
+        _open_page(lesson, run, place, None, json_output)
+        document = _document(lesson, place) | {"page": str(place.page)}
+        return Answer(document, lambda console: shown.show_opened(console, place))
     if given is None:
-        if not is_asked:
-            return _started(lesson, place)
+        if json_output or not _is_terminal():
+            return Answer(_document(lesson, place), lambda console: shown.show_questions(console, lesson, place))
         shown.show_start(console(), lesson, place)
         given = _asked(lesson)
     return _predicted(lesson, place, given, open_, json_output)
@@ -139,8 +147,26 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _started(lesson: Lesson, place: Workplace) -> Answer:
-    document = {
+def write_lesson_page(
+    lesson: Lesson, run: LessonRun, place: Workplace, given: Mapping[str, Value] | None, quiet: bool, lessons: str = ""
+) -> None:
+    """Writes the lesson as one page, with the report of its run; ``lessons`` is the address of the list of lessons."""
+    write_report(place.out, place.report, quiet=quiet)
+    around = Surroundings(str(place.scenario), place.command, lessons)
+    with new_file("--open", place.page) as file:
+        file.write(lesson_page(lesson, run, place.report.read_text(encoding="utf-8"), around, given).encode())
+
+
+def _open_page(
+    lesson: Lesson, run: LessonRun, place: Workplace, given: Mapping[str, Value] | None, quiet: bool
+) -> None:
+    write_lesson_page(lesson, run, place, given, quiet)
+    webbrowser.open(place.page.resolve().as_uri())
+
+
+def _document(lesson: Lesson, place: Workplace) -> dict[str, Any]:
+    """Returns the lesson up to its questions, as JSON values."""
+    return {
         "lesson": lesson.name,
         "title": lesson.title,
         "minutes": lesson.model.minutes,
@@ -153,7 +179,6 @@ def _started(lesson: Lesson, place: Workplace) -> Answer:
         "exercise": lesson.exercise,
         "exit_code": 0,
     }
-    return Answer(document, lambda console: shown.show_questions(console, lesson, place))
 
 
 def _asked(lesson: Lesson) -> dict[str, Value]:
@@ -172,13 +197,15 @@ def _asked(lesson: Lesson) -> dict[str, Value]:
 
 
 def _predicted(lesson: Lesson, place: Workplace, given: dict[str, Value], open_: bool, quiet: bool) -> Answer:
-    predictions = compared(lesson, given, place.out)
+    run = run_lesson(lesson, place.out)
+    predictions = compared(lesson, given, run)
     right = sum(answer.is_right for answer in predictions.answers)
     place.predicted(right, len(predictions.answers))
-    write_report(place.out, place.report, quiet=quiet)
-    links = _links(predictions, place)
     if open_:
-        webbrowser.open(links[0][1] if links else place.report.resolve().as_uri())
+        _open_page(lesson, run, place, given, quiet)
+    else:
+        write_report(place.out, place.report, quiet=quiet)
+    links = _links(run, place)
     code = ExitCode.FINE if predictions.all_right else ExitCode.BROKEN
     document: dict[str, Any] = {
         "lesson": lesson.name,
@@ -202,9 +229,9 @@ def _predicted(lesson: Lesson, place: Workplace, given: dict[str, Value], open_:
     return Answer(document, lambda console: shown.show_predictions(console, lesson, place, predictions, links), code)
 
 
-def _links(predictions: Predictions, place: Workplace) -> list[tuple[str, str]]:
+def _links(run: LessonRun, place: Workplace) -> list[tuple[str, str]]:
     report = place.report.resolve().as_uri()
-    return [(moment.look, f"{report}#{moment.address}") for moment in predictions.moments]
+    return [(moment.look, f"{report}#{moment.address}") for moment in run.moments]
 
 
 def _checked(lesson: Lesson, place: Workplace) -> Answer:
@@ -226,7 +253,7 @@ def _checked(lesson: Lesson, place: Workplace) -> Answer:
 
 
 def _verified(lesson: Lesson) -> Answer:
-    right = right_answers(lesson)
+    right = run_lesson(lesson, None).found
     questions = lesson.model.questions
     solution, unchanged = grade_solution(lesson), grade(lesson, lesson.scenario)
     is_sound = solution.passed and not unchanged.passed

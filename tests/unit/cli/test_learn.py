@@ -77,6 +77,30 @@ def test_wrong_answer_gives_code_1_and_the_answer_of_the_run(flowsim: Any, small
     assert "6 of 7 predictions right" in flowsim("learn", *small).out
 
 
+def test_open_writes_the_lesson_as_one_page_that_loads_nothing(
+    flowsim: Any, small: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    called = flowsim("learn", "1", *small, "--open")
+    page = tmp_path / "learn" / "01_small" / "lesson.html"
+    assert (called.code, opened) == (0, [page.resolve().as_uri()])
+    assert called.out.startswith(
+        "page     learn/01_small/lesson.html: it asks, grades, and shows the report of the run\n"
+    )
+    text = page.read_text()
+    assert re.search(r"default-src 'none'; script-src 'sha256-[^']+' 'sha256-[^']+'; style-src 'unsafe-inline'", text)
+    assert "How many?" in text
+    assert "all arrived" in text
+    report = (tmp_path / "learn" / "01_small" / "report.html").stat().st_size
+    assert page.stat().st_size < 1.1 * report + 30_000
+    document = flowsim("learn", "1", *small, "--open", "--json").document
+    assert document["page"] == "learn/01_small/lesson.html"
+    wrong = flowsim("learn", "1", *small, "--open", "--answers", "wrong.json")
+    assert (wrong.code, len(opened)) == (1, 3)
+    assert "wrong    many: 4" in wrong.out
+
+
 def test_terminal_asks_every_question_again_until_its_form_is_right(
     flowsim: Any, small: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,7 +163,6 @@ def test_verify_prints_answers_and_refuses_an_exercise_that_asks_for_nothing(
             "learn/01_small/scenario.yaml: there is no such file; 'flowsim learn 01_small --lessons lessons' writes it",
         ),
         (["1", "--answers", "none.json"], "none.json: there is no such file"),
-        (["1", "--open"], "--open opens the report after the questions: add --answers FILE, or call it on a terminal"),
         (["1", "--answers", "lessons"], "lessons: cannot be read: Is a directory"),
         (["1", "--answers", "/dev/zero"], "/dev/zero:1:1 expected a scenario of at most 262144 bytes"),
         (["1", "--answers", "few.yaml"], "few.yaml:1:1 no answer to names, many, when, which, choice, steps"),

@@ -9,13 +9,13 @@ import pytest
 from flowsim.errors import BadInput
 from flowsim.learn.answers import AnsweredQuestion, form, parsed, text_of
 from flowsim.learn.lesson import read_lesson
-from flowsim.learn.predictions import right_answers
+from flowsim.learn.predictions import run_lesson
 from tests.unit.learn.conftest import RIGHT, WriteLesson
 
 
 def test_run_gives_the_right_answers(write_lesson: WriteLesson) -> None:
     lesson = read_lesson(write_lesson())
-    right = right_answers(lesson)
+    right = run_lesson(lesson, None).found
     for name, question in lesson.model.questions.items():
         assert AnsweredQuestion(name, question, parsed(question, RIGHT[name]), right[name]).is_right, name
     texts = {name: text_of(lesson.model.questions[name], value) for name, value in right.items()}
@@ -47,7 +47,7 @@ def test_run_gives_the_right_answers(write_lesson: WriteLesson) -> None:
 def test_wrong_prediction_is_refused(write_lesson: WriteLesson, name: str, wrong: Any) -> None:
     lesson = read_lesson(write_lesson())
     question = lesson.model.questions[name]
-    assert not AnsweredQuestion(name, question, parsed(question, wrong), right_answers(lesson)[name]).is_right
+    assert not AnsweredQuestion(name, question, parsed(question, wrong), run_lesson(lesson, None).found[name]).is_right
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_wrong_prediction_is_refused(write_lesson: WriteLesson, name: str, wrong
         ("names", {"a": 1}, "expected values in any order, separated by ',' (or none), got '{\"a\": 1}'"),
         ("many", "three", "expected a whole number, got 'three'"),
         ("many", True, "expected a whole number, got 'true'"),
-        ("when", "20 s", "expected a number of ms, within 0.5, got '20 s'"),
+        ("when", "20 min", "expected a number of ms, within 0.5, got '20 min'"),
         ("which", "c", "expected one letter: a, b, got 'c'"),
         ("choice", "", "expected one letter: a, b, got ''"),
         ("steps", "a a", "expected the letters a, b in order, got 'a a'"),
@@ -92,5 +92,5 @@ def test_question_without_single_answer_is_an_error_of_the_lesson(
     write_lesson: WriteLesson, change: tuple[str, str], error: str
 ) -> None:
     with pytest.raises(BadInput) as refused:
-        right_answers(read_lesson(write_lesson(change)))
+        run_lesson(read_lesson(write_lesson(change)), None)
     assert str(refused.value).startswith(error)

@@ -11,7 +11,7 @@ from flowsim.learn.answers import AnsweredQuestion, options, parsed, text_of
 from flowsim.learn.exercise import grade, grade_solution
 from flowsim.learn.lesson import lesson_named, lessons, names
 from flowsim.learn.lesson_model import KINDS, LessonModel, QuestionModel
-from flowsim.learn.predictions import right_answers
+from flowsim.learn.predictions import run_lesson
 from flowsim.scenario.loader import load_text
 
 ROOT = Path(__file__).parents[3]
@@ -34,7 +34,7 @@ def wrong_answer(question: QuestionModel, right: object) -> object:
 @pytest.mark.parametrize("name", names())
 def test_run_answers_every_question_and_refuses_another_answer(name: str) -> None:
     lesson = lesson_named(name)
-    for key, right in right_answers(lesson).items():
+    for key, right in run_lesson(lesson, None).found.items():
         question = lesson.model.questions[key]
         typed = parsed(question, text_of(question, right).partition(" (")[0])
         assert AnsweredQuestion(key, question, typed, right).is_right, key

@@ -11,6 +11,7 @@ import { App, type Other } from "./ui/app";
 import { setVariables } from "./ui/colours";
 import { listenToKeys } from "./ui/keyboard";
 import { playWhenAsked } from "./ui/play";
+import { marksOf } from "./ui/pointing";
 import { VIEWS } from "./views";
 
 const FORMAT = 1;
@@ -18,7 +19,7 @@ const FORMAT = 1;
 declare global {
   interface Window {
     /** The model, for consoles and tests; set when the page is ready. */
-    flowsim?: { model: Model; store: Store; other: Store | null; at: Model["at"] };
+    flowsim?: { model: Model; store: Store; other: Store | null; at: Model["at"]; marksOf: typeof marksOf };
   }
 }
 
@@ -53,7 +54,7 @@ async function start(root: HTMLElement): Promise<void> {
   listenToKeys(store, views);
   playWhenAsked(store);
   store.keepLink();
-  window.flowsim = { model, store, other: other?.store ?? null, at: (step) => model.at(step) };
+  window.flowsim = { model, store, other: other?.store ?? null, at: (step) => model.at(step), marksOf };
   // After the effects of the first rendering, and the frame that paints it.
   requestAnimationFrame(() => requestAnimationFrame(() => (document.documentElement.dataset.ready = "yes")));
 }

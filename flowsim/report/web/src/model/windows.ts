@@ -108,6 +108,21 @@ function windowsIn(facts: Facts, of: WindowsOf, startNs: number, parts: readonly
   return boxes.finish(facts, startNs);
 }
 
+/** The numbers of the records that a window holds at a place; not all of them if a checkpoint restored some. */
+export function recordsOf({ plan, points }: Pick<WindowsOf, "plan" | "points">, box: WindowBox, place: number): number[] {
+  const found: number[] = [];
+  // A session that others merged into has records from before its first.
+  const first = plan?.shape.endsWith("session") ? -1 : box.first;
+  for (let number = 0; number < points.places.length && points.places[number]! <= place; number++) {
+    const [at, timestamp] = [points.places[number]!, points.timestamps[number]!];
+    if (at < first || points.keys[number] !== box.key || points.timings[number] === Timing.LATE) continue;
+    if (timestamp < box.start || timestamp >= box.end) continue;
+    if (plan?.isEventTime && !plan.shape.endsWith("session") && cleanupOf(plan, box.end) <= points.watermarks[number]!) continue;
+    found.push(number);
+  }
+  return found;
+}
+
 class Boxes {
   private readonly all: WindowBox[] = [];
   /** By key, then by start and end: windows that are not gone. */

@@ -8,6 +8,7 @@ import { Help } from "./help";
 import { JobPanel } from "./job_panel";
 import { Overview } from "./overview";
 import { SentenceBar } from "./sentence_bar";
+import { Tooltip } from "./tooltip";
 
 /** The second recording; ``difference``: the first step at which its facts differ, null if all are equal. */
 export interface Other {
@@ -44,6 +45,7 @@ export function App({ store, other, views }: { store: Store; other: Other | null
         </section>
       </main>
       <Help views={views} />
+      <Tooltip />
       <Patterns />
     </>
   );

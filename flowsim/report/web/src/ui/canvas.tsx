@@ -1,9 +1,15 @@
-/** A canvas over time: sharp on any screen, redrawn when what it read changes; the cursor lies above it. */
+/**
+ * A canvas over time: sharp on any screen, redrawn when what it read changes; the cursor lies above it, and so do the frames
+ * of the mark under the pointer and of the selected one.
+ */
 
-import { effect } from "@preact/signals";
+import { effect, untracked } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { GUTTER, type Store } from "../store";
 import { colours, type Colours } from "./colours";
+import { Marks } from "./marks";
+import { Pointing } from "./pointing";
+import { TOOLTIP } from "./tooltip";
 
 export const RIGHT = 12;
 const MOST_GROWTH = 2.5;
@@ -37,7 +43,12 @@ export interface Drawing {
   height: number;
   axis: Axis;
   colours: Colours;
+  /** What is drawn registers itself here, back to front, so that it answers to the pointer. */
+  marks: Marks;
 }
+
+/** Where a picture was clicked, and its height. */
+export type Pick = (x: number, y: number, axis: Axis, height: number) => void;
 
 interface Props {
   store: Store;
@@ -48,7 +59,8 @@ interface Props {
   label: string;
   /** Must not read the cursor: it is drawn above, so that a step costs nothing. */
   draw: (drawing: Drawing) => void;
-  onPick?: (x: number, y: number, axis: Axis, height: number) => void;
+  /** A click on something that is not a mark. */
+  onPick?: Pick;
 }
 
 /** How many times larger rows are drawn so that a picture of ``natural`` height fills ``height``. */
@@ -60,6 +72,10 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const cursor = useRef<HTMLDivElement>(null);
+  const hovered = useRef<HTMLDivElement>(null);
+  const selected = useRef<HTMLDivElement>(null);
+  const pointing = useRef<Pointing | null>(null);
+  pointing.current?.take(store, onPick);
 
   useLayoutEffect(() => {
     const element = canvas.current!;
@@ -70,12 +86,17 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
       const ratio = devicePixelRatio || 1;
       element.width = Math.round(width * ratio);
       element.height = Math.round(height * ratio);
+      pointing.current ??= new Pointing(box.current!, hovered.current!, selected.current!);
+      pointing.current.take(store, onPick);
       const stopDrawing = effect(() => {
         const context = element.getContext("2d")!;
         context.setTransform(ratio, 0, 0, ratio, 0, 0);
         context.clearRect(0, 0, width, height);
         context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
-        draw({ context, width, height, axis: axisOf(store, width), colours: colours() });
+        const axis = axisOf(store, width);
+        const marks = new Marks(axis, height);
+        draw({ context, width, height, axis, colours: colours(), marks });
+        untracked(() => pointing.current!.redraw(marks));
       });
       const stopCursor = effect(() => {
         const axis = axisOf(store, width);
@@ -95,27 +116,23 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
       stop();
     };
   }, [store, least, draw]);
-
-  const move = (event: PointerEvent) => {
-    const bounds = box.current!.getBoundingClientRect();
-    const x = event.clientX - bounds.left;
-    const axis = axisOf(store, bounds.width);
-    if (x >= axis.left) store.go(store.placeOf(axis.valueAt(Math.min(x, axis.right))));
-  };
+  useLayoutEffect(() => () => pointing.current?.end(), []);
 
   return (
     <div
       class="canvas"
       ref={box}
       style={{ [grows ? "minHeight" : "height"]: `${least}px`, flexGrow: grows ? 1 : 0 }}
-      onPointerDown={(event) => {
-        if (event.button !== 0) return;
-        (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
-        move(event);
-        const bounds = box.current!.getBoundingClientRect();
-        onPick?.(event.clientX - bounds.left, event.clientY - bounds.top, axisOf(store, bounds.width), bounds.height);
-      }}
-      onPointerMove={(event) => event.buttons & 1 && move(event)}
+      tabIndex={0}
+      role="group"
+      aria-label={`${label}. Up and down go through its marks, Enter selects one`}
+      aria-describedby={TOOLTIP}
+      onPointerDown={(event) => pointing.current?.down(event)}
+      onPointerMove={(event) => pointing.current?.move(event)}
+      onPointerUp={(event) => pointing.current?.up(event)}
+      onPointerLeave={() => pointing.current?.leave()}
+      onKeyDown={(event) => pointing.current?.key(event)}
+      onBlur={() => pointing.current?.leave()}
       onWheel={(event) => {
         event.preventDefault();
         const bounds = box.current!.getBoundingClientRect();
@@ -126,6 +143,8 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
       }}
     >
       <canvas ref={canvas} role="img" aria-label={label} />
+      <div class="mark-frame" ref={hovered} hidden />
+      <div class="mark-frame selected" ref={selected} hidden />
       <div class="cursor" ref={cursor} />
     </div>
   );

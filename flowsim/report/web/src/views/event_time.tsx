@@ -8,15 +8,13 @@ import { countUpTo } from "../model/facts";
 import { Timing, TIMING_WORDS } from "../model/points";
 import { atTime, commas, count, length, moment } from "../model/text";
 import type { Store } from "../store";
-import { TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
+import { TimeCanvas, type Drawing } from "../ui/canvas";
 import { KeyChoice } from "../ui/key_choice";
 import { drawEventTime, linesOf, MOST_POINTS, MOST_WINDOWS, recordsInView, windowsInView, type Chart } from "./event_time_chart";
 import type { View } from "./view";
 
 const LEAST_HEIGHT = 280;
 const ROWS = 100;
-/** Records are picked within so many pixels. */
-const NEAR = 8;
 /** After a click on a late record the view has so many times the distance from what made it late. */
 const ROOM = 4;
 
@@ -86,29 +84,9 @@ function keyOf(store: Store, of: EventTime): number | null {
 function EventTimeCanvas({ store, chart }: { store: Store; chart: Chart }) {
   const { of, key, isRelative } = chart;
   const draw = useCallback((drawing: Drawing) => drawEventTime(store, drawing, chart), [store, of, key, isRelative]);
-  const pick = (x: number, _: number, axis: Axis) => {
-    if (x < axis.left || isRelative) return;
-    const place = nearest(store, chart, x, axis);
-    if (place !== null) store.go(place);
-  };
   const late = of.late(key).length;
   const label = `${count(of.of(key)?.length ?? of.points.places.length, "record")} by event time over processing time, ${commas(late)} late`;
-  return <TimeCanvas store={store} height={LEAST_HEIGHT} grows label={label} draw={draw} onPick={pick} />;
-}
-
-/** The place of the record nearest to a pixel column; of several the first late one. */
-function nearest(store: Store, { of, key }: Chart, x: number, axis: Axis): number | null {
-  const { numbers } = recordsInView(store, of, key);
-  if (numbers.length > MOST_POINTS) return null;
-  let best: number | null = null;
-  let least = NEAR;
-  for (const number of numbers) {
-    const away = Math.abs(axis.x(of.points.places[number]!) - x);
-    if (away >= least) continue;
-    least = away;
-    best = number;
-  }
-  return best === null ? null : placeOf(of, best);
+  return <TimeCanvas store={store} height={LEAST_HEIGHT} grows label={label} draw={draw} />;
 }
 
 function placeOf({ points }: EventTime, number: number): number {

@@ -12,6 +12,7 @@ import type { Drawing } from "../ui/canvas";
 import { hatched } from "../ui/colours";
 import { drawAttempts } from "../ui/checkpoint_marks";
 import { drawEventAxis, eventAxis, type EventAxis } from "../ui/event_axis";
+import { cellsTip, fireTip, recordTip, watermarkTip, windowTip } from "./event_time_tips";
 
 /** With more records in view they are counted into cells of a raster. */
 export const MOST_POINTS = 20_000;
@@ -24,7 +25,12 @@ export const MOST_WINDOWS = 2000;
 const MOST_LINES = 24;
 const TOP = 8;
 const CELL = 2;
+/** The pointer counts the records of so many cells on each side. */
+const AROUND = 2;
 const OUTLIERS = 0.002;
+/** The sides of the marks of a record and of a line. */
+const POINT = 11;
+const LINE = 6;
 
 export interface Chart {
   of: EventTime;
@@ -70,7 +76,10 @@ export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelat
   context.beginPath();
   context.rect(axis.left, 0, axis.right - axis.left, bottom);
   context.clip();
-  if (windows.length <= MOST_WINDOWS) drawWindows(drawing, of, windows, events, key !== null, last, store.model.unfired);
+  if (windows.length <= MOST_WINDOWS) {
+    drawWindows(drawing, of, windows, events, key !== null, last, store.model.unfired);
+    markWindows(store, drawing, of, windows, events, last);
+  }
   const view: View = { store, drawing, of, events, isRelative, first, last };
   lines.forEach((line) => drawLine(view, line, lines.length));
   if (isRelative) drawZero(drawing, events);
@@ -190,14 +199,25 @@ function drawWindows(
   }
 }
 
+function markWindows(store: Store, { axis, marks }: Drawing, of: EventTime, boxes: WindowBox[], events: EventAxis, last: number): void {
+  const x = (place: number) => (place > last ? axis.right + 2 : axis.x(place));
+  const height = (box: WindowBox) => events.y(box.start) - events.y(box.end);
+  const addWindow = marks.layer("window", (number) => windowTip(store, of, boxes[number]!));
+  boxes.forEach((box, number) => addWindow(number, x(box.first), events.y(box.end), x(box.gone) - x(box.first), height(box)));
+  const fires = boxes.flatMap((box) => box.fires.map((fire) => ({ box, fire })));
+  const addFire = marks.layer("fire", (number) => fireTip(store, of, fires[number]!.box, fires[number]!.fire));
+  fires.forEach(({ box, fire }, number) => addFire(number, x(fire.place) - 2.5, events.y(box.end), 5, height(box)));
+}
+
 /** The watermark of a channel or split, thin and dashed; a gap while it is idle. */
-function drawLine({ drawing, of, events, isRelative, first, last }: View, { marks, label }: Line, lines: number): void {
+function drawLine(view: View, { marks, label }: Line, lines: number): void {
+  const { drawing, of, isRelative } = view;
   const { context, axis, colours } = drawing;
   context.strokeStyle = colours.watermark;
   context.lineWidth = 1;
   context.setLineDash([5, 4]);
   const steps = isRelative ? difference(marks, of.watermark) : marks;
-  const end = stepLine(drawing, steps, events, first, last);
+  const end = stepLine(view, steps, `watermark ${label}`, marks);
   context.setLineDash([]);
   if (end && lines <= 4) halo(drawing, label, Math.min(end.x, axis.right) - 4, end.y - 8, colours.watermark, "right");
 }
@@ -218,8 +238,12 @@ function difference(marks: Marks, watermark: Marks): Marks {
   return found;
 }
 
-/** Returns where the line ends in view. */
-function stepLine({ context, axis }: Drawing, marks: Marks, events: EventAxis, first: number, last: number): { x: number; y: number } | null {
+/** Returns where the line ends in view. ``whose``: the kind of its marks; ``values``: those that they name. */
+function stepLine(
+  { drawing, events, first, last }: View, marks: Marks, whose: string, values: Marks,
+): { x: number; y: number } | null {
+  const { context, axis } = drawing;
+  const add = drawing.marks.layer(whose, (place) => watermarkTip(whose, values, place));
   const from = Math.max(0, countUpTo(marks.places, first) - 1);
   const to = countUpTo(marks.places, last);
   let before: { x: number; y: number } | null = null;
@@ -238,6 +262,7 @@ function stepLine({ context, axis }: Drawing, marks: Marks, events: EventAxis, f
     const y = events.y(Math.min(value, events.high + (events.high - events.low)));
     if (before) context.lineTo(x, y);
     else context.moveTo(x, y);
+    add(marks.places[at]!, x, y - LINE / 2, next - x, LINE);
     before = { x, y };
   }
   const gap = marks.gaps.find((place) => place > (marks.places[to - 1] ?? 0) && place <= last);
@@ -247,12 +272,13 @@ function stepLine({ context, axis }: Drawing, marks: Marks, events: EventAxis, f
   return before && { x: right, y: before.y };
 }
 
-function drawWatermark({ drawing, of, events, first, last }: View): void {
+function drawWatermark(view: View): void {
+  const { drawing, of, events, first, last } = view;
   const { context, axis, colours } = drawing;
   const { places, values, idle } = of.watermark;
   context.strokeStyle = colours.watermark;
   context.lineWidth = 2.4;
-  stepLine(drawing, of.watermark, events, first, last);
+  stepLine(view, of.watermark, "watermark", of.watermark);
   const [from, to] = [countUpTo(places, first - 1), countUpTo(places, last)];
   if (to - from > MOST_WATERMARK_LABELS) return;
   for (let at = Math.max(0, from); at < to; at++) {
@@ -274,9 +300,14 @@ function drawZero({ context, axis, colours }: Drawing, events: EventAxis): void 
   context.stroke();
 }
 
-function drawPoints({ drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
+function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
   const { context, axis, colours } = drawing;
   const { points } = of;
+  const add = drawing.marks.layer("record", (number) => recordTip(store, of, number));
+  const mark = (number: number, x: number, y: number) => {
+    drawMark(drawing, points.timings[number]!, x, y);
+    add(number, x - POINT / 2, y - POINT / 2, POINT, POINT);
+  };
   const late: number[] = [];
   const hasLabels = numbers.length <= MOST_LABELS;
   for (const number of numbers) {
@@ -287,7 +318,7 @@ function drawPoints({ drawing, of, events, isRelative }: View, numbers: Uint32Ar
     }
     const y = valueOf(of, number, isRelative);
     if (y === null) continue;
-    drawMark(drawing, timing, axis.x(points.places[number]!), events.y(y));
+    mark(number, axis.x(points.places[number]!), events.y(y));
     if (hasLabels) halo(drawing, shortTime(points.timestamps[number]!, events), axis.x(points.places[number]!) + 9, events.y(y), colours.text, "left");
   }
   for (const number of late) {
@@ -305,7 +336,7 @@ function drawPoints({ drawing, of, events, isRelative }: View, numbers: Uint32Ar
       context.stroke();
       context.setLineDash([]);
     }
-    drawMark(drawing, Timing.LATE, x, y);
+    mark(number, x, y);
     if (late.length > MOST_LATE_LABELS) continue;
     const text = `${atTime(points.timestamps[number]!)} is late: watermark ${atTime(points.watermarks[number]!)}`;
     const isLeft = x + context.measureText(text).width + 12 > axis.right;
@@ -345,7 +376,7 @@ function drawMark({ context, colours }: Drawing, timing: number, x: number, y: n
 }
 
 /** Records counted in cells; the darker the more, late ones on top. */
-function drawRaster({ drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
+function drawRaster({ store, drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
   const { context, axis, colours } = drawing;
   const columns = Math.ceil((axis.right - axis.left) / CELL);
   const rows = Math.ceil((events.bottom - events.top) / CELL);
@@ -369,6 +400,20 @@ function drawRaster({ drawing, of, events, isRelative }: View, numbers: Uint32Ar
     });
     context.globalAlpha = 1;
   });
+  const add = drawing.marks.layer("cells", (_, x, y) => {
+    const [column, row] = [Math.floor((x - axis.left) / CELL) - AROUND, Math.floor((y - events.top) / CELL) - AROUND];
+    const side = 2 * AROUND + 1;
+    const sums = counts.map((cells) => {
+      let sum = 0;
+      for (let at = row; at < row + side; at++) {
+        for (let of = Math.max(0, column); of < Math.min(columns, column + side); of++) sum += cells[at * columns + of] ?? 0;
+      }
+      return sum;
+    });
+    const at = { x: axis.left + column * CELL, y: events.top + row * CELL, width: side * CELL, height: side * CELL };
+    return cellsTip(store.placeOf(axis.valueAt(x)), sums, at);
+  });
+  add(0, axis.left, events.top, axis.right - axis.left, events.bottom - events.top);
 }
 
 function halo(

@@ -158,3 +158,46 @@ def test_arrows_go_through_the_marks_of_a_focused_picture(open_report: OpenRepor
     assert page.locator(".mark-frame.selected:visible").count() == 1
     page.keyboard.press("Escape")
     assert not page.locator(".tooltip").is_visible()
+
+
+def test_tab_and_enter_lead_through_the_graph(open_report: OpenReport) -> None:
+    page = open_report("12", "#view=graph")
+    vertices, edges = page.locator(".vertex").count(), page.locator(".edge-label[role]").count()
+    graph = ".graph [role=button]"
+    assert page.locator(graph).count() == vertices + edges
+    page.locator(".graph").focus()
+
+    names = []
+    for number in range(vertices + edges):
+        page.keyboard.press("Tab")
+        assert page.locator(graph).nth(number).evaluate("element => element === document.activeElement")
+        names.append(page.inner_text(".tooltip .tip-title"))
+    assert names[-1] == page.evaluate("flowsim.model.names.task([...flowsim.model.names.tasks.keys()].at(-1))").replace(
+        " (1/1)", ""
+    )
+    page.keyboard.press("Enter")
+
+    vertex = page.locator(".vertex").nth(vertices - 1)
+    assert vertex.get_attribute("aria-expanded") == "true"
+    assert "selected" in (vertex.get_attribute("class") or "")
+    page.keyboard.press("Space")
+    assert vertex.get_attribute("aria-expanded") == "false"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("flowsim.store.place.value") == 1
+    for _ in range(vertices):
+        page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("flowsim.store.view.value") == "channel"
+
+
+def test_button_opens_help_and_escape_returns_the_focus(open_report: OpenReport) -> None:
+    page = open_report("12", "#view=graph")
+
+    page.get_by_role("button", name="?").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".help button").evaluate("element => element === document.activeElement")
+    assert "through its marks" in page.inner_text(".help")
+    page.keyboard.press("Escape")
+
+    assert page.locator(".help").count() == 0
+    assert page.evaluate("document.activeElement.textContent") == "?"

@@ -2,6 +2,7 @@
 
 import { moment } from "../model/text";
 import type { Store } from "../store";
+import { HelpButton } from "./help";
 
 export function Controls({ store }: { store: Store }) {
   const isPlaying = store.playing.value;
@@ -24,6 +25,7 @@ export function Controls({ store }: { store: Store }) {
       >
         by order
       </button>
+      <HelpButton />
     </div>
   );
 }

@@ -2,7 +2,8 @@
 
 import type { Store } from "../store";
 import type { View } from "../views/view";
-import { helpIsOpen } from "./help";
+import { closeHelp, toggleHelp } from "./help";
+import { hide } from "./tooltip";
 
 export function listenToKeys(store: Store, views: readonly View[]): void {
   addEventListener("keydown", (event) => {
@@ -13,6 +14,20 @@ export function listenToKeys(store: Store, views: readonly View[]): void {
     if (target.matches("button, [role=button], summary") && (event.key === " " || event.key === "Enter")) return;
     if (act(store, views, event)) event.preventDefault();
   });
+}
+
+/** What makes an element of SVG a button: such elements have ``tabindex`` in small letters. */
+export function asButton(act: () => void) {
+  return {
+    role: "button" as const,
+    tabindex: 0,
+    onClick: act,
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      act();
+    },
+  };
 }
 
 function act(store: Store, views: readonly View[], event: KeyboardEvent): boolean {
@@ -27,8 +42,11 @@ function act(store: Store, views: readonly View[], event: KeyboardEvent): boolea
     case "o": store.setScale(store.scale.value === "time" ? "order" : "time"); return true;
     case "Home": store.go(0); return true;
     case "End": store.go(store.model.facts.count - 1); return true;
-    case "?": helpIsOpen.value = !helpIsOpen.value; return true;
-    case "Escape": helpIsOpen.value = false; return true;
+    case "?": toggleHelp(); return true;
+    case "Escape":
+      closeHelp();
+      hide();
+      return true;
     case "/":
       if (views.some((one) => one.name === "steps")) store.view.value = "steps";
       requestAnimationFrame(() => document.getElementById("find")?.focus());

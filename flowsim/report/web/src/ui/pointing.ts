@@ -141,7 +141,7 @@ export class Pointing {
     const anchor = at
       ? { left: left + at.x, right: left + at.x, top: top + at.y, bottom: top + at.y }
       : { left: left + x, right: left + x + width, top: top + y, bottom: top + y + height };
-    show({ store: this.store!, tip: hit.tip, others: hit.others, anchor, byKeyboard, owner: this });
+    show({ store: this.store!, describe: () => hit.tip, others: hit.others, anchor, byKeyboard, owner: this });
   }
 
   /** ``x``: of the pointer. The cursor stays in view: a mark that began before it is selected where it was clicked. */

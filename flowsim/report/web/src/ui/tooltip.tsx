@@ -16,7 +16,8 @@ interface Anchor {
 
 interface Shown {
   store: Store;
-  tip: Tip;
+  /** Its text at the cursor. */
+  describe: () => Tip;
   others: number;
   anchor: Anchor;
   /** Screen readers announce it. */
@@ -74,7 +75,8 @@ export function Tooltip() {
   );
 }
 
-function Text({ store: { model }, tip, others }: Shown) {
+function Text({ store: { model }, describe, others }: Shown) {
+  const tip = describe();
   const { facts, names, sentences } = model;
   const places = (tip.facts ?? []).filter((place) => place < Infinity);
   return (
@@ -95,7 +97,7 @@ function Text({ store: { model }, tip, others }: Shown) {
 /** The handlers of an element that is a mark itself: in SVG, or in a table. */
 export function tipOf(store: Store, describe: () => Tip) {
   const showAt = (element: Element, anchor: Anchor, byKeyboard: boolean) =>
-    show({ store, tip: describe(), others: 0, anchor, byKeyboard, owner: element });
+    show({ store, describe, others: 0, anchor, byKeyboard, owner: element });
   const atPointer = (event: PointerEvent) => {
     const { clientX: x, clientY: y } = event;
     if (!event.buttons) showAt(event.currentTarget as Element, { left: x, right: x, top: y, bottom: y }, false);

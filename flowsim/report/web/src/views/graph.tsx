@@ -6,16 +6,22 @@ import type { ChannelState } from "../model/channels";
 import {
   BOX_HEIGHT, layoutOf, LABEL_HEIGHT, LABEL_WIDTH, MARK_HEIGHT, SUBTASK_HEIGHT, type Box, type Line,
 } from "../model/layout";
+import type { Task } from "../model/names";
 import { STATES, STATE_WORDS, type Shares } from "../model/states";
 import { count } from "../model/text";
 import type { Store } from "../store";
+import { asButton } from "../ui/keyboard";
 import { Lanes, StateLegend } from "../ui/lanes";
+import type { Tip } from "../ui/marks";
+import { tipOf } from "../ui/tooltip";
 import type { View } from "./view";
 
 /** Shares are those of this part of the time in view, around the cursor. */
 const AROUND = 1 / 20;
 const MOST_CELLS = 5;
 const NAME_LENGTH = 27;
+/** Of subtasks or channels in the text of a mark. */
+const MOST_LINES = 8;
 
 const expanded = signal<ReadonlySet<number>>(new Set());
 
@@ -82,7 +88,7 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
   const { names, states } = store.model;
   const tasks = names.tasksOf(box.id);
   const shares = sharesAround(store, tasks.map((task) => task.id));
-  const name = tasks[0]!.name.replace(/ \(\d+\/\d+\)$/, "");
+  const name = nameOf(tasks);
   const isOpen = expanded.value.has(box.id);
   const words = shares ? percentages(shares) : states.isKnown ? "does not run" : "";
   const parallelism = `parallelism ${tasks.length}`;
@@ -91,16 +97,12 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
     <g
       class={`vertex ${shares ? mainState(shares) : ""} ${selected ? "selected" : ""}`}
       transform={`translate(${box.x} ${box.y})`}
-      tabIndex={0}
-      role="button"
       aria-expanded={isOpen}
-      onClick={() => {
+      {...asButton(() => {
         toggle(box.id);
         store.select({ task: tasks[0]!.id });
-      }}
-      onKeyDown={(event) => {
-        if (event.key === "Enter") toggle(box.id);
-      }}
+      })}
+      {...tipOf(store, () => vertexTip(store, box.id))}
     >
       <rect class="box" width={box.width} height={box.height} rx="6" />
       <text class="name" x="10" y="20">{name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH - 1)}…` : name}</text>
@@ -112,7 +114,13 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
           const state = states.at(task.id, store.place.value);
           const y = BOX_HEIGHT + at * SUBTASK_HEIGHT;
           return (
-            <g key={task.id}>
+            <g
+              key={task.id}
+              onClick={(event) => {
+                event.stopPropagation();
+                store.select({ task: task.id });
+              }}
+            >
               <rect class={`subtask ${state ?? "none"}`} x="10" y={y} width="12" height="12" rx="2" />
               <text class="small" x="28" y={y + 10}>
                 {task.subtask + 1}/{task.parallelism} {state ? STATE_WORDS[state] : "does not run"}
@@ -122,6 +130,36 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
         })}
     </g>
   );
+}
+
+/** At the cursor. */
+function vertexTip(store: Store, vertex: number): Tip {
+  const { names, states } = store.model;
+  const tasks = names.tasksOf(vertex);
+  const shares = sharesAround(store, tasks.map((task) => task.id));
+  const lines = [`${count(tasks.length, "subtask")}${shares ? ` around the cursor: ${percentages(shares)}` : ""}`];
+  for (const { id, subtask, parallelism } of states.isKnown ? tasks.slice(0, MOST_LINES) : []) {
+    const state = states.at(id, store.place.value);
+    lines.push(`${subtask + 1}/${parallelism} ${state ? STATE_WORDS[state] : "does not run"}`);
+  }
+  if (states.isKnown && tasks.length > MOST_LINES) lines.push(`and ${tasks.length - MOST_LINES} more`);
+  return { title: nameOf(tasks), lines };
+}
+
+/** Its channels at the cursor. */
+function edgeTip({ model: { channels, facts, names }, place }: Store, edge: number): Tip {
+  const of = [...names.channels.values()].filter((channel) => channel.edge === edge);
+  const lines = facts.has("buffers")
+    ? of.slice(0, MOST_LINES).map(({ id }) => `${names.channel(id)}: ${wordsOf([channels.of(id).at(place.value)])}`)
+    : [];
+  if (lines.length && of.length > MOST_LINES) lines.push(`and ${of.length - MOST_LINES} more`);
+  const { partitioner = "" } = names.edges.get(edge) ?? {};
+  const forced = names.forced(edge);
+  return { title: `${names.edge(edge)}, ${partitioner}, ${count(of.length, "channel")}`, lines: forced ? [...lines, `${forced.text}.`] : lines };
+}
+
+function nameOf(tasks: Task[]): string {
+  return tasks[0]!.name.replace(/ \(\d+\/\d+\)$/, "");
 }
 
 /** What a task mostly does. */
@@ -164,11 +202,8 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
       class={`edge-label ${isOut ? "out" : ""}`}
       transform={`translate(${line.x - LABEL_WIDTH / 2} ${line.y - (LABEL_HEIGHT + (forced ? MARK_HEIGHT : 0)) / 2})`}
       {...(channels.length && {
-        tabIndex: 0, role: "button", "aria-description": `${count(channels.length, "channel")}${words && `, ${words}`}${forced ? `, ${forced.label}` : ""}`,
-        onClick: open,
-        onKeyDown: (event: KeyboardEvent) => {
-          if (event.key === "Enter") open();
-        },
+        ...asButton(open), ...tipOf(store, () => edgeTip(store, line.id)),
+        "aria-description": `${count(channels.length, "channel")}${words && `, ${words}`}${forced ? `, ${forced.label}` : ""}`,
       })}
     >
       <text class="faint" x={LABEL_WIDTH / 2} y="11" text-anchor="middle">
@@ -187,10 +222,10 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
 
 function wordsOf(states: ChannelState[]): string {
   const sum = (of: (state: ChannelState) => number) => states.reduce((total, state) => total + of(state), 0);
-  const credits = sum((state) => state.credits ?? 0);
+  const credits = states.every((state) => state.credits === null) ? "" : `${count(sum((state) => state.credits ?? 0), "credit")}, `;
   const out = states.filter((state) => state.credits === 0 && state.backlog > 0).length;
   return (
-    `${sum((state) => state.queue.length)} in queues, ${count(credits, "credit")}, ` +
+    `${sum((state) => state.queue.length)} in queues, ${credits}` +
     `${sum((state) => state.waiting.length + state.reading.length)} at receivers` +
     (out ? `, ${count(out, "channel")} without credit` : "")
   );

@@ -33,9 +33,9 @@ class JudgedRun:
         """Returns the JSON document."""
         return {**report_data(self.report, self._runs()), "unexpected": self.unexpected}
 
-    def show(self, console: Console) -> None:
+    def show(self, console: Console, verbose: bool) -> None:
         """Prints the verdicts."""
-        show_report(console, self.report, self._runs())
+        show_report(console, self.report, self._runs(), verbose)
         for text in self.unexpected:
             console.print(text, style="bold red", soft_wrap=True)
 

@@ -63,6 +63,10 @@ RecordState = Annotated[
         help="Also record every change of keyed state and of window contents; needs --record full.",
     ),
 ]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also list the laws that hold and those that do not apply, with the reasons."),
+]
 Engine = Annotated[
     Literal["auto", "spark", "python"],
     typer.Option(

@@ -1,4 +1,4 @@
-"""Shows a report: a table of the laws, then the evidence of violations."""
+"""Shows a report: the verdict as one line, then the violated and the vacuous laws with evidence."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from rich.console import Console
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.errors import BadInput
 from flowsim.laws.law import Verdict
+from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
 from flowsim.scenario.run_description import rerun_of
 from flowsim.trace.evidence import EvidenceReader, EvidenceText
-from flowsim.validation.report import as_data, evidence, table
-from flowsim.validation.verdict import Report
+from flowsim.validation.report import SENTENCES, as_data, table
+from flowsim.validation.verdict import Line, Report
 
 
 class OpenedRuns:
@@ -46,36 +47,62 @@ class OpenedRuns:
 
 
 EVIDENCE_SHOWN = 5
+LISTED = "; -v lists all laws"
+_MOST_NAMES = 4
 _NAMES = ("recording", "law")
 _COLUMNS = (Column("verdict", left=True), Column("rows examined"), Column("violations"))
 _STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not applicable": "dim"}
 
 
-def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
-    """Prints one line per law and recording, then notes, then the evidence."""
+def show_report(console: Console, report: Report, runs: OpenedRuns, verbose: bool = False) -> None:
+    """Prints the verdict as one line, then the violated and the vacuous laws; ``verbose``: first a line per law."""
     console.print()
-    first = 0 if len(report.recordings) > 1 else 1
-    lines = table(report)
-    styles = [_STYLES[line.outcome.verdict.value] for line in report.lines]
-    show_table(console, _NAMES[first:], _COLUMNS, [line[first:-1] for line in lines], styles)
-    console.print(f"checked {report.engine}", style="dim", soft_wrap=True)
+    show_line(console, report.line, report.passed)
+    if verbose:
+        first = 0 if len(report.recordings) > 1 else 1
+        styles = [_STYLES[line.outcome.verdict.value] for line in report.lines]
+        show_table(console, _NAMES[first:], _COLUMNS, [line[first:-1] for line in table(report)], styles)
+    _show_reasons(console, report, verbose)
+    console.print(f"checked {report.engine}{'' if verbose else LISTED}", style="dim", soft_wrap=True)
+    for line in report.lines:
+        if line.broken:
+            _show_broken(console, report, line, runs)
+
+
+def show_line(console: Console, line: str, passed: bool) -> None:
+    """Prints the verdict line."""
+    console.print(line, style="bold green" if passed else "bold red", soft_wrap=True)
+
+
+def _show_reasons(console: Console, report: Report, verbose: bool) -> None:
+    """Prints why laws do not apply if ``verbose``, and always what was not checked of the others, or not run."""
     laws: dict[tuple[str, str], list[str]] = {}
-    for _, law, verdict, *_, reason in lines:
-        if reason:
-            laws.setdefault((verdict, reason), []).append(law)
-    for (verdict, reason), law_names in laws.items():
-        show_text(console, f"{', '.join(dict.fromkeys(law_names))}: {verdict}: {reason}", "dim")
-    violated = [line.run for line in report.lines if line.outcome.verdict is Verdict.VIOLATED]
-    for run, (recording, law, sentence, rows) in zip(violated, evidence(report), strict=True):
-        console.print(f"\n{law} is violated in {recording}", style="bold red", soft_wrap=True)
-        if sentence:
-            console.print(f"  {sentence}", soft_wrap=True)
-        texts = runs.texts(run, rows[:EVIDENCE_SHOWN])
-        if texts:
-            _show_texts(console, texts, len(rows))
-        else:
-            show_evidence(console, rows, "  ")
-        console.print(f"  reproduce: {runs.replay(run)}", soft_wrap=True)
+    for line in report.lines:
+        outcome = line.outcome
+        is_shown = verbose or outcome.verdict is not Verdict.NOT_APPLICABLE or ":" in outcome.law
+        if outcome.reason and is_shown:
+            laws.setdefault((outcome.verdict.value, outcome.reason), []).append(outcome.law)
+    for (verdict, reason), names in laws.items():
+        of = list(dict.fromkeys(names))
+        shown = f"{len(of)} laws" if len(of) > _MOST_NAMES and not verbose else ", ".join(of)
+        show_text(console, f"{shown}: {verdict}: {reason}", "dim")
+
+
+def _show_broken(console: Console, report: Report, line: Line, runs: OpenedRuns) -> None:
+    outcome = line.outcome
+    examined = f"{count_text(outcome.rows_examined, 'row')} examined"
+    counts = f"{count_text(outcome.violations, 'violation')}, {examined}" if outcome.violations else examined
+    title = f"{outcome.law} is {outcome.verdict.value} in {report.recordings[line.run]}: {counts}"
+    console.print(f"\n{title}", style=f"bold {'red' if outcome.violations else 'yellow'}", soft_wrap=True)
+    if sentence := SENTENCES.get(outcome.law):
+        console.print(f"  {sentence}", soft_wrap=True)
+    texts = runs.texts(line.run, outcome.evidence[:EVIDENCE_SHOWN])
+    if texts:
+        _show_texts(console, texts, len(outcome.evidence))
+    else:
+        show_evidence(console, outcome.evidence, "  ")
+    if outcome.violations:
+        console.print(f"  reproduce: {runs.replay(line.run)}", soft_wrap=True)
 
 
 def report_data(report: Report, runs: OpenedRuns) -> dict[str, Any]:

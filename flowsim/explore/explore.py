@@ -14,6 +14,8 @@ from flowsim.explore.token import Token, scenario_id
 from flowsim.facts.kinds import Level
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.laws.verdict_line import line_of
+from flowsim.quantities import count_text
 from flowsim.recording.manifest import RunStatus
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome
@@ -117,6 +119,15 @@ class Exploration:
             and not self.rows_examined[law]
             and self.expected_verdicts.get(law) != Verdict.VACUOUS.value
         )
+
+    @property
+    def line(self) -> str:
+        """The verdicts as one line: a law is violated if a run violated it, and vacuous if no run examined a row."""
+        worst = (Verdict.VIOLATED, Verdict.HOLDS, Verdict.VACUOUS, Verdict.NOT_APPLICABLE)
+        verdicts = {
+            law: next(verdict for verdict in worst if verdict in counts) for law, counts in self.verdicts.items()
+        }
+        return f"{line_of(verdicts)} ({count_text(self.runs, 'run')})"
 
     def add(self, step: Step) -> None:
         """Adds one run to the counts."""

@@ -39,4 +39,4 @@ def law_data(recording: Recording, path: str, verdicts: Report) -> dict[str, Any
                 "evidence": evidence,
             }
         )
-    return {"engine": verdicts.engine, "laws": laws}
+    return {"verdict": verdicts.line, "engine": verdicts.engine, "laws": laws}

@@ -6,7 +6,6 @@ import json
 from typing import Final
 
 from flowsim.laws.catalogue import LAWS
-from flowsim.laws.law import Verdict
 from flowsim.validation.verdict import Line, Report
 
 HEADINGS: Final = ("recording", "law", "verdict", "rows examined", "violations", "reason")
@@ -29,24 +28,11 @@ def table(report: Report) -> list[tuple[str, ...]]:
     ]
 
 
-def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]]]]:
-    """Returns (recording, law, its sentence, evidence rows) for every violation."""
-    return [
-        (
-            report.recordings[line.run],
-            line.outcome.law,
-            SENTENCES.get(line.outcome.law, ""),
-            list(line.outcome.evidence),
-        )
-        for line in report.lines
-        if line.outcome.verdict is Verdict.VIOLATED
-    ]
-
-
 def as_data(report: Report) -> dict[str, object]:
     """Returns the whole report as JSON values."""
     return {
         "passed": report.passed,
+        "verdict": report.line,
         "engine": report.engine,
         "recordings": list(report.recordings),
         "laws": [_line(report, line) for line in report.lines],

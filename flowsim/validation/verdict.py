@@ -9,7 +9,9 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.laws.verdict_line import verdict_line
 from flowsim.notebook_html import Cell, html_block, html_table
+from flowsim.quantities import count_text
 
 _LINES: Final = 10
 """Maximum number of errors shown; JSON has all of them."""
@@ -47,6 +49,13 @@ class Report:
         """True if all laws were checked on all recordings, and no law is violated or vacuous."""
         return not self.errors and not any(line.broken for line in self.lines)
 
+    @property
+    def line(self) -> str:
+        """The verdicts as one line, e.g. ``20 laws hold, 25 do not apply``."""
+        number = len(self.recordings)
+        recordings = f" ({count_text(number, 'recording')})" if number > 1 else ""
+        return verdict_line(line.outcome for line in self.lines) + recordings
+
     def of(self, run: int) -> dict[str, Outcome]:
         """Returns the verdicts of one recording by law."""
         return {line.outcome.law: line.outcome for line in self.lines if line.run == run}
@@ -60,40 +69,41 @@ class Report:
         return replace(self, errors=(*self.errors, (run, str(error))))
 
     def __repr__(self) -> str:
-        return f"<Report {self._summary}>"
-
-    @property
-    def _summary(self) -> str:
-        return f"{'passed' if self.passed else 'not passed'}, verdicts: {len(self.lines)}"
+        return f"<Report: {self.line}>"
 
     def _repr_html_(self) -> str:
-        """Shows the verdicts in notebooks; for several recordings only the verdicts that are not a pass."""
+        """Shows the verdicts that are not a pass in notebooks; those of one recording that are a pass can be opened."""
         several = len(self.recordings) > 1
         headings: tuple[str, ...] = ("law", "verdict", "rows examined", "violations", "reason or first evidence")
-        rows = [_cells(line.outcome) for line in self.lines]
         if several:
             headings = ("recording", *headings)
-            broken = [line for line in self.lines if line.broken]
-            rows = [(self.recordings[line.run], *_cells(line.outcome)) for line in broken]
-        more = f", the first {_ROWS} of {len(rows)} are shown" if len(rows) > _ROWS else ""
+        broken = [self._cells(line) for line in self.lines if line.broken]
+        others = [] if several else [self._cells(line) for line in self.lines if not line.broken]
+        more = f", the first {_ROWS} of {len(broken)} are shown" if len(broken) > _ROWS else ""
         refused = [(self.recordings[run], text) for run, text in self.errors[:_LINES]]
+        title = f"{'the other' if broken else 'all'} laws"
+        opened = f"<details><summary>{title}</summary>\n{html_table(headings, others)}\n</details>"
         return html_block(
             "Report",
-            self._summary + more,
+            self.line + more,
             *([html_table(("not judged", "reason"), refused)] if refused else []),
-            *([html_table(headings, rows[:_ROWS])] if rows else []),
+            *([html_table(headings, broken[:_ROWS])] if broken else []),
+            *([opened] if others else []),
         )
+
+    def _cells(self, line: Line) -> tuple[Cell, ...]:
+        """Returns the law, verdict, counts, and the reason or the first row of evidence as JSON."""
+        outcome = line.outcome
+        first = json.dumps(outcome.evidence[0]) if outcome.evidence else ""
+        cells = (
+            outcome.law, outcome.verdict.value, outcome.rows_examined, outcome.violations, outcome.reason or first,
+        )  # fmt: skip
+        return (self.recordings[line.run], *cells) if len(self.recordings) > 1 else cells
 
     @property
     def error(self) -> NotJudged | None:
         """The error, if there is any."""
         return NotJudged(self) if self.errors else None
-
-
-def _cells(outcome: Outcome) -> tuple[Cell, ...]:
-    """Returns the law, verdict, counts, and the reason or the first row of evidence as JSON."""
-    first = json.dumps(outcome.evidence[0]) if outcome.evidence else ""
-    return outcome.law, outcome.verdict.value, outcome.rows_examined, outcome.violations, outcome.reason or first
 
 
 class EngineFailed(BadInput):

@@ -21,7 +21,7 @@ LINES_OF_PYTHON = {
     "faults": 500,
     "graph": 2_600,
     "history": 2_800,
-    "laws": 14_000,
+    "laws": 14_500,
     "learn": 1_500,
     "legacy": 2_300,
     "mailbox": 400,

@@ -93,7 +93,7 @@ def test_runs_and_reports_have_a_short_text_without_addresses(tmp_path: Path) ->
     assert shown == [
         "<ScenarioRun words finished after 0.000004 s, 2 records read>",
         f"<Recording {tmp_path / 'recording'}: complete>",
-        f"<Report passed, verdicts: {len(LAWS)}>",
+        f"<Report: 2 laws hold, {len(LAWS) - 2} do not apply>",
     ]
 
 
@@ -143,7 +143,7 @@ def test_report_of_one_recording_has_a_row_per_law(tmp_path: Path) -> None:
     run_scenario(WORDS, out=tmp_path)
     found = validate_recording(tmp_path, engine="python")
     html = found._repr_html_()
-    assert html.startswith(f"<div><p><b>Report</b> passed, verdicts: {len(LAWS)}</p>")
+    assert html.startswith(f"<div><p><b>Report</b> {found.line}</p>\n<details><summary>all laws</summary>")
     assert str(tmp_path) not in html
     assert [row[:2] for row in cells(html)] == [[line.outcome.law, line.outcome.verdict.value] for line in found.lines]
 
@@ -151,7 +151,7 @@ def test_report_of_one_recording_has_a_row_per_law(tmp_path: Path) -> None:
 def test_report_shows_the_first_evidence_of_a_violation() -> None:
     violated = Outcome("fifo", Verdict.VIOLATED, 1000, 2, ({"what": "gap", "at": 3}, {"what": "gap", "at": 5}))
     html = report((0, violated))._repr_html_()
-    assert "<b>Report</b> not passed, verdicts: 1" in html
+    assert "<b>Report</b> fifo is violated</p>\n<table>" in html
     assert cells(html) == [["fifo", "violated", "1,000", "2", "{&quot;what&quot;: &quot;gap&quot;, &quot;at&quot;: 3}"]]
 
 

@@ -14,11 +14,11 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, default_out
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose, default_out
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.tables import Column, show_table
-from flowsim.cli.verdicts import show_evidence
+from flowsim.cli.verdicts import LISTED, show_evidence, show_line
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.explore.explore import Exploration, Step
 from flowsim.explore.explore import explore as explore_seeds
@@ -70,6 +70,7 @@ def explore(
     limit: Limit = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
+    verbose: Verbose = False,
     json_output: Json = False,
 ) -> Answer:
     """Run a scenario under many schedules in memory and check the laws on every run. Stop at the first violation."""
@@ -106,7 +107,7 @@ def explore(
     document = exploration_data(exploration, None if first is None else again(first)) | {"exit_code": int(code)}
     if see is not None:
         document["first_finding"]["report"] = see
-    return Answer(document, lambda console: _show(console, exploration, again, see), code)
+    return Answer(document, lambda console: _show(console, exploration, again, see, verbose), code)
 
 
 def _link(finding: Step) -> str:
@@ -174,6 +175,7 @@ def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
     """Returns an exploration as JSON values."""
     step = found.first_finding
     return {
+        "verdict": found.line,
         "runs": found.runs,
         "distinct_recordings": found.distinct,
         "findings": len(found.findings),
@@ -213,17 +215,24 @@ def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
     }
 
 
-def _show(console: Console, found: Exploration, again: Callable[[Step], str], see: str | None) -> None:
+def _show_laws(console: Console, found: Exploration) -> None:
     columns = [Column("rows examined"), *(Column(verdict.value) for verdict in Verdict)]
     rows = [
         (law, f"{found.rows_examined[law]:,}", *(str(counts.get(verdict, 0)) for verdict in Verdict))
         for law, counts in found.verdicts.items()
     ]
     show_table(console, ["law"], columns, rows)
+
+
+def _show(console: Console, found: Exploration, again: Callable[[Step], str], see: str | None, verbose: bool) -> None:
+    show_line(console, found.line, not found.findings and not found.never_examined)
     console.print(
-        f"{count_text(found.runs, 'run')}, {count_text(found.distinct, 'distinct recording')}, "
-        f"{len(found.findings)} with findings"
+        f"{count_text(found.distinct, 'distinct recording')}, {len(found.findings)} with findings"
+        f"{'' if verbose else LISTED}",
+        soft_wrap=True,
     )
+    if verbose:
+        _show_laws(console, found)
     for law in found.never_examined:
         console.print(f"{law}: it examined no row in any run", style="yellow")
     for what, one in found.unmet.items():

@@ -28,6 +28,7 @@ from flowsim.cli.options import (
     Seed,
     Set,
     Until,
+    Verbose,
     default_out,
 )
 from flowsim.cli.progress import run_progress
@@ -130,6 +131,7 @@ def run(
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     connect: Connect = None,
+    verbose: Verbose = False,
     json_output: Json = False,
 ) -> Answer:
     """Run a scenario. Options override --set, and --set overrides the scenario's settings."""
@@ -165,8 +167,7 @@ def run(
         except ScenarioInterrupted as interrupted:
             return _interrupted(interrupted.run, directory)
     raise_broken_invariant(done)
-    judged = None if judge is None else judge.judge(done, directory, allow_python, json_output)
-    return _answer(done, directory, judged)
+    return _answer(done, directory, judge.judge(done, directory, allow_python, json_output) if judge else None, verbose)
 
 
 def _check_options(settings: RunSettings, names_policy: bool, record_state: bool, validate: bool) -> None:
@@ -219,7 +220,7 @@ def _savepoint(path: Path | None, claim_mode: str | None, allow: bool) -> Savepo
     return None
 
 
-def _answer(done: ScenarioRun, out: Path, judged: JudgedRun | None) -> Answer:
+def _answer(done: ScenarioRun, out: Path, judged: JudgedRun | None, verbose: bool) -> Answer:
     unexpected = [] if judged is None else judged.unexpected
     error = None if judged is None else judged.report.error
     code = exit_code(done, unexpected) if error is None else ExitCode.BAD_INPUT
@@ -232,7 +233,7 @@ def _answer(done: ScenarioRun, out: Path, judged: JudgedRun | None) -> Answer:
     def show(console: Console) -> None:
         show_run(console, done, waits)
         if judged is not None:
-            judged.show(console)
+            judged.show(console, verbose)
 
     return Answer(document, show, code, error)
 

@@ -10,7 +10,7 @@ import typer
 from flowsim.cli.command import Answer, command
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.judging import Judge, laws_that_begin_with
-from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Limit, Master, Remote
+from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Limit, Master, Remote, Verbose
 from flowsim.cli.progress import count_progress
 from flowsim.cli.recorded_scenarios import recompute_plan
 from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
@@ -59,6 +59,7 @@ def validate(
     allow_sql: AllowSql = False,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
+    verbose: Verbose = False,
     json_output: Json = False,
 ) -> Answer:
     """Check the laws on recordings. Exit code 1: a law is violated, or it examined no row."""
@@ -77,4 +78,4 @@ def validate(
     runs = OpenedRuns(opened, recordings)
     code = ExitCode.BAD_INPUT if report.errors else ExitCode.FINE if report.passed else ExitCode.BROKEN
     document = {**report_data(report, runs), "exit_code": int(code)}
-    return Answer(document, lambda console: show_report(console, report, runs), code, report.error)
+    return Answer(document, lambda console: show_report(console, report, runs, verbose), code, report.error)

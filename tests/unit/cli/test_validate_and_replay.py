@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.recording.directory_lock import DirectoryLock
 from flowsim.recording.reader import Recording
 from tests.support.facts.signed_manifest import signed
@@ -296,3 +298,41 @@ def test_recording_of_python_job_is_validated_but_not_replayed(flowsim: Any) -> 
     called = flowsim("replay", "job")
     assert called.code == 2
     assert "it was recorded by a Python program, not from a scenario" in called.err
+
+
+def test_validate_prints_the_verdict_in_one_line_and_all_laws_with_v(flowsim: Any) -> None:
+    flowsim("run", "tiny.yaml")
+    lines = flowsim("validate", "out/tiny", *PYTHON).out.strip().splitlines()
+    assert re.fullmatch(r"\d+ laws hold, \d+ do not apply", lines[0])
+    assert lines[1:] == [lines[1]]
+    assert lines[1].startswith("checked in this process")
+    verbose = flowsim("validate", "out/tiny", *PYTHON, "-v").out.strip()
+    assert verbose.splitlines()[0] == lines[0]
+    for law in LAW_IDS:
+        assert re.search(rf"^{law} +(holds|not applicable) ", verbose, re.M), law
+    assert "async-timers: not applicable: the job has no async operator" in " ".join(verbose.split())
+
+
+def test_validate_shows_violated_laws_below_the_line(flowsim: Any, write: Any) -> None:
+    flowsim("run", "tiny.yaml", "--out", "good")
+    flowsim("run", write("f.yaml", append=DROP), "--out", "bad")
+    out = flowsim("validate", "good", "bad", *PYTHON).out.strip()
+    assert re.match(r"channel-fifo is violated, \d+ laws hold, \d+ do not apply \(2 recordings\)\n", out)
+    assert re.findall(r"^(\S+) is violated in (\w+): ", out, re.M) == [("channel-fifo", "bad")]
+    assert "reproduce: flowsim replay bad" in out
+
+
+def test_recomputation_that_did_not_run_is_shown_without_v(flowsim: Any, from_file: Path) -> None:
+    flowsim("run", from_file)
+    out = flowsim("validate", "out/from_file", *PYTHON).out
+    assert "recompute:again: not applicable: not run: needs --allow-python" in out
+    assert "the job has no" not in out
+
+
+def test_run_shows_vacuous_laws_with_their_sentence(flowsim: Any) -> None:
+    rows = "{collection: {fields: {n: long, key: string}, rows: []}}"
+    empty = ("--set", f"sources.numbers={rows}", "--set", "expect.rows.kept=0")
+    called = flowsim("run", "tiny.yaml", "--validate", *PYTHON, *empty)
+    assert called.code == 1
+    assert re.search(r"^distribution and key-routing are vacuous, \d+ laws hold", called.out, re.M), called.out
+    assert re.search(r"^key-routing is vacuous in .*: 0 rows examined\n  \S", called.out, re.M)

@@ -124,7 +124,7 @@ export interface Head {
   /** null: the whole recording, but for the omitted tables. */
   parts: ExactPart[] | null;
   description: Record<string, Description>;
-  laws: { engine: string; laws: Law[] } | null;
+  laws: { verdict: string; engine: string; laws: Law[] } | null;
   wording: Wording;
   rules: Record<string, { text: string; line: number }>;
   /** null: the recording has no checkpoints. */

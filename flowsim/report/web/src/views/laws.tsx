@@ -15,13 +15,12 @@ const AROUND = 150;
 const open = signal("");
 
 function LawsView({ store }: { store: Store }) {
-  const { laws, engine } = store.model.head.laws!;
+  const { verdict, laws, engine } = store.model.head.laws!;
   const sorted = [...laws].sort((one, other) => ORDER.indexOf(one.verdict) - ORDER.indexOf(other.verdict));
-  const counts = ORDER.map((verdict) => [verdict, laws.filter((law) => law.verdict === verdict).length] as const);
   return (
     <>
       <p>
-        {counts.filter(([, number]) => number).map(([verdict, number]) => `${number} ${verdict}`).join(", ")}
+        {verdict}
         <span class="faint"> · checked {engine}</span>
       </p>
       <table class="laws">

@@ -67,6 +67,10 @@ class RecordedFacts:
         """The facts of the whole run: of each task those of its last attempt."""
         return self._copy(None, self.graph.history.last_attempts)
 
+    def in_attempt(self, task: int, attempt: int) -> Self:
+        """The facts of one attempt of a task, up to the same moment as these."""
+        return self._copy(self.until_ns, {**self._attempts, task: attempt})
+
     def shared(self, about: Hashable, task: int, make: Callable[[], T]) -> T:
         """What ``make`` returned when it was first called for ``about`` with these facts of the attempt of a task."""
         key = about, task, self.attempt_of(task), self.until_ns

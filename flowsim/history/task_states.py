@@ -107,7 +107,7 @@ def state_of(facts: RecordedFacts, task: int) -> TaskState:
     begin = actions.row(-1)
     doing, priority = wait
     following = facts.whole.rows("actions", task).after(begin["seq"]).first()
-    end_ns = _end_ns(facts.whole, task) if following is None else following["time_ns"]
+    end_ns = end_of_attempt(facts.whole, task) if following is None else following["time_ns"]
     return TaskState(task, doing, begin, end_ns, priority)
 
 
@@ -194,7 +194,7 @@ def _is_legacy_output_full(facts: RecordedFacts, task: int, wait: Row) -> bool:
     return any(not pool.is_available for pool in output_pools(facts, task, wait["seq"]))
 
 
-def _end_ns(facts: RecordedFacts, task: int) -> int | None:
+def end_of_attempt(facts: RecordedFacts, task: int) -> int | None:
     """When the attempt of a task ended; None: the facts do not show it."""
     life = facts.rows("lifecycle", task).equal(operator=-1)
     end = life.where(np.isin(life["event"], _ENDS)).first()
@@ -216,7 +216,7 @@ def waits_of(facts: RecordedFacts, task: int) -> dict[Doing, list[tuple[Row, int
 
     A wait that does not end itself ends with the attempt, if that has ended, otherwise at the moment of the facts.
     """
-    ended_ns = _end_ns(facts, task)
+    ended_ns = end_of_attempt(facts, task)
     last_ns = facts.end_ns if ended_ns is None else ended_ns
     found: dict[Doing, list[tuple[Row, int]]] = {kind: [] for kind in WAITS}
     begun: tuple[Doing, Row] | None = None

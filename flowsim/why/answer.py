@@ -68,8 +68,8 @@ class WhyAnswer:
     """What the recording lacks, and what else can be asked."""
 
 
-def cause_data(cause: Cause, start_ns: int, report: str) -> dict[str, object]:
-    """A cause as JSON values."""
+def cause_data(cause: Cause, start_ns: int, report: str | None) -> dict[str, object]:
+    """A cause as JSON values. ``report``: the file that its link leads to; None without a report."""
     place, link = cause.place, cause.link(start_ns)
     return {
         "text": cause.text,
@@ -78,16 +78,16 @@ def cause_data(cause: Cause, start_ns: int, report: str) -> dict[str, object]:
         "task": None if place is None else place.task,
         "seq": None if place is None else place.seq,
         "at_ns": None if place is None or place.time_ns is None else place.time_ns - start_ns,
-        "link": f"{report}{link}" if link else None,
+        "link": f"{report}{link}" if link and report is not None else None,
     }
 
 
-def cause_lines(cause: Cause, start_ns: int, report: str) -> list[str]:
-    """A cause as lines: its sentences with the rules, its details, and where to see it."""
+def cause_lines(cause: Cause, start_ns: int, report: str | None) -> list[str]:
+    """A cause as lines: its sentences with the rules, its details, and, if there is a report, where to see it."""
     cited = f"  [{', '.join(cause.rules)}]" if cause.rules else ""
     lines = [cause.text + cited, *(f"- {detail}" for detail in cause.details)]
     link = cause.link(start_ns)
-    if link and cause.place is not None and cause.place.time_ns is not None:
+    if report is not None and link and cause.place is not None and cause.place.time_ns is not None:
         lines.append(f"at {moment_text(cause.place.time_ns - start_ns)}: {report}{link}")
     return lines
 

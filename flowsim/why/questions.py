@@ -21,7 +21,7 @@ from flowsim.why.state_question import asked_states, why_state
 from flowsim.why.timers.deleted import why_deleted
 from flowsim.why.timers.ignored import why_ignored
 from flowsim.why.timers.question import why_timer
-from flowsim.why.waiting import task_named, why_waiting
+from flowsim.why.waiting import task_named, why_slow, why_waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _late(facts: RunFacts, asked: Asked) -> WhyAnswer:
 
 
 def _waiting(facts: RunFacts, asked: Asked) -> WhyAnswer:
-    return why_waiting(facts, task_named(facts, asked.about[0] if asked.about else None))
+    return why_waiting(facts, task_named(facts, asked.about[0])) if asked.about else why_slow(facts)
 
 
 def _no_output(facts: RunFacts, asked: Asked) -> WhyAnswer:

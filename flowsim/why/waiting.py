@@ -1,4 +1,4 @@
-"""``why waiting``: what a task waits for, and which task or call it waits for in the end."""
+"""``why waiting``: what a task waits for, and which task or call it waits for in the end; the task that takes most time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ActionKind, ActionPhase, LifeEvent
 from flowsim.history.task_states import WAITS, Doing, TaskState, state_of, waits_of
+from flowsim.history.time_shares import times_of_tasks
 from flowsim.history.watermark_strategies import idle_ms_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
@@ -15,12 +16,15 @@ from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.final_checkpoint import final_causes
 from flowsim.why.waits.mailbox import held_up_causes
-from flowsim.why.waits.state_texts import doing_text, shares, state_text, work_lines
+from flowsim.why.waits.state_texts import doing_text, shares, shares_text, state_text, work_lines
 from flowsim.why.waits.waits_for_input import input_causes
 from flowsim.why.waits.waits_for_output import output_causes
 from flowsim.why.waits.waits_in_element import element_causes
 
+AT_TIME = "--at TIME asks about another moment"
 NEEDS_FULL = "the recording has no actions and buffers: what a task waited for needs --record full"
+
+_MOST_RANKED = 8
 
 
 def why_waiting(facts: RunFacts, task: int) -> WhyAnswer:
@@ -41,30 +45,68 @@ def why_waiting(facts: RunFacts, task: int) -> WhyAnswer:
             notes = (note,)
             facts = facts.until((begin["time_ns"] + end_ns) // 2)
     state = state_of(facts, task)
-    dead = facts.whole.rows("lifecycle", task).equal(event=LifeEvent.DEADLOCKED).first()
-    if dead is not None:
-        notes = (*notes, f"the job deadlocked at {facts.moment(dead['time_ns'])}: no task of it could run")
     statement = replace(_statement(facts, state), lines=(total,) if total else ())
-    return WhyAnswer(statement, tuple(chain(facts, state)), notes)
+    return WhyAnswer(statement, tuple(chain(facts, state)), (*notes, *_dead(facts)))
 
 
-def task_named(facts: RunFacts, name: str | None) -> int:
-    """The task; without a name the one that waited longest for something else than input. Raises BadInput."""
-    if name is not None:
-        found = facts.names.find_tasks(name)
-        if len(found) > 1:
-            listed = ", ".join(facts.task(task) for task in found)
-            raise BadInput(f"{name!r} has {len(found)} subtasks: ask about one of {listed}")
-        return found[0]
-    if not facts.is_full:
-        raise BadInput(f"name a task; {NEEDS_FULL}")
-    length: dict[int, tuple[int, int]] = {}
-    for task in facts.graph.tasks:
-        waits = {kind: sum(end - row["time_ns"] for row, end in rows) for kind, rows in waits_of(facts, task).items()}
-        length[task] = sum(waits.values()) - waits[Doing.IDLE], waits[Doing.IDLE]
-    if not length:
+def task_named(facts: RunFacts, name: str) -> int:
+    """The task; raises BadInput."""
+    found = facts.names.find_tasks(name)
+    if len(found) > 1:
+        listed = ", ".join(facts.task(task) for task in found)
+        raise BadInput(f"{name!r} has {len(found)} subtasks: ask about one of {listed}")
+    return found[0]
+
+
+def why_slow(facts: RunFacts) -> WhyAnswer:
+    """Ranks the tasks by their shares of the time, and explains the state of the first one.
+
+    Without a moment this is the longest span of the state that took most of its time.
+    """
+    ranked = times_of_tasks(facts)
+    if not ranked:
         raise BadInput("the recording has no tasks")
-    return max(length, key=lambda task: (length[task], -task))
+    if not facts.is_full and facts.until_ns is not None:
+        raise BadInput(f"--at: {NEEDS_FULL}")
+    first = ranked[0]
+    lines = tuple(shares_text(facts, time) for time in ranked[:_MOST_RANKED])
+    if len(ranked) > _MOST_RANKED:
+        lines = (*lines, f"and {count_text(len(ranked) - _MOST_RANKED, 'task')} more")
+    whole = "the run" if facts.until_ns is None else f"the time up to {facts.moment(facts.until_ns)}"
+    text = (
+        f"By share of {whole}, {facts.task(first.task)} comes first of {count_text(len(ranked), 'task')}: it was "
+        f"{first.most.value} for {first.shares[first.most]:.0%}."
+    )
+    if not facts.is_full:
+        return WhyAnswer(Cause(text, ("3.28", "13.1"), lines=lines), notes=(NEEDS_FULL,))
+    notes: tuple[str, ...] = ()
+    span = first.longest(first.most) if facts.until_ns is None else None
+    if span is not None:
+        facts = facts.until(span.middle_ns)
+        notes = (f"the causes are those at {facts.moment(span.middle_ns)}; {AT_TIME}",)
+    state = state_of(facts, first.task)
+    place = None if state.since is None else place_of(state.since)
+    return WhyAnswer(
+        Cause(text, ("3.28", "13.1"), place, lines), tuple(_of_first(facts, state)), (*notes, *_dead(facts))
+    )
+
+
+def _of_first(facts: RunFacts, state: TaskState) -> list[Cause]:
+    """The causes of the state of the first task; of a bottleneck first those of a task that waits for it."""
+    if state.doing is not Doing.BUSY:
+        return [_statement(facts, state), *chain(facts, state)]
+    for channel in facts.received_by(state.task):
+        sender = state_of(facts, channel.source_task)
+        if sender.doing in (Doing.SOFT, Doing.HARD):
+            causes, reached = chain_to(facts, sender)
+            if reached == state.task:
+                return [_statement(facts, sender), *causes]
+    return chain(facts, state)
+
+
+def _dead(facts: RunFacts) -> tuple[str, ...]:
+    dead = facts.of_run.all_rows("lifecycle").equal(event=LifeEvent.DEADLOCKED).first()
+    return () if dead is None else (f"the job deadlocked at {facts.moment(dead['time_ns'])}: no task of it could run",)
 
 
 def _longest(facts: RunFacts, task: int) -> tuple[Row, int, str] | None:
@@ -78,7 +120,7 @@ def _longest(facts: RunFacts, task: int) -> tuple[Row, int, str] | None:
     row, end_ns = max(waits[kind], key=lambda wait: (wait[1] - wait[0]["time_ns"], -wait[0]["seq"]))
     note = (
         f"this is the longest of {count_text(len(waits[kind]), 'wait')} of this kind, {duration_text(length[kind])} in all; "
-        "--at TIME asks about another moment"
+        f"{AT_TIME}"
     )
     return row, end_ns, note
 
@@ -98,6 +140,11 @@ def _statement(facts: RunFacts, state: TaskState) -> Cause:
 
 def chain(facts: RunFacts, state: TaskState, seen: frozenset[int] = frozenset()) -> list[Cause]:
     """The causes of a state, from task to task."""
+    return chain_to(facts, state, seen)[0]
+
+
+def chain_to(facts: RunFacts, state: TaskState, seen: frozenset[int] = frozenset()) -> tuple[list[Cause], int]:
+    """The causes of a state, from task to task, and the last of these tasks."""
     causes: list[Cause] = []
     first = state.task
     while True:
@@ -105,12 +152,12 @@ def chain(facts: RunFacts, state: TaskState, seen: frozenset[int] = frozenset())
         found, following = _causes(facts, state, is_asked=state.task == first)
         causes += found
         if following is None or following in seen:
-            return causes
+            return causes, state.task
         was = state.doing
         state = state_of(facts, following)
         if state.doing is Doing.BUSY:
             busy = _busy_cause(facts, state, is_bottleneck=was in (Doing.SOFT, Doing.HARD))
-            return [*causes, busy, *held_up_causes(facts, state)]
+            return [*causes, busy, *held_up_causes(facts, state)], state.task
         causes.append(_statement(facts, state))
 
 

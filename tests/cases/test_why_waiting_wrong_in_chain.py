@@ -15,7 +15,7 @@ def test_open_calls_of_the_chain_are_named_and_no_record_is_denied(tmp_path: Pat
     flowsim.run_scenario(SCENARIO, out=tmp_path)
     facts = RunFacts(flowsim.open_recording(tmp_path))
     found = answer(facts.until(facts.start_ns + 400_000_000), "waiting", Asked(()))
-    source, calls = found.causes
+    _, source, calls = found.causes
     assert source.text == (
         "Source: requests (1/1) is a source and has no record to read: the last one that the recording shows was queued by "
         "asked at 300.002000 ms; it emitted 3 records in all."

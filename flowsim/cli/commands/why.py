@@ -11,6 +11,7 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import Json, Limit
+from flowsim.errors import BadInput
 from flowsim.limits import limits_of
 from flowsim.recording.reader import Recording
 from flowsim.trace.time import moment_ns
@@ -58,6 +59,15 @@ Task = Annotated[
         show_default=False,
     ),
 ]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FILE",
+        help="A report of this recording, for the links; by default report.html in RECORDING, if there is one.",
+        show_default=False,
+    ),
+]
 
 _INDENT = "    "
 
@@ -69,13 +79,14 @@ def why(
     about: About = None,
     at: At = None,
     task: Task = None,
+    report: ReportFile = None,
     limit: Limit = None,
     json_output: Json = False,
 ) -> Answer:
     """Explain what happened in a recorded run, or why it did not happen, as a chain of causes.
 
-    Each cause names the rules of Flink that explain it and links to its fact in the report. Without QUESTION: list the
-    questions, each with an example for this recording.
+    Each cause names the rules of Flink that explain it and, if the recording has a report, links to its fact there. Without
+    QUESTION: list the questions, each with an example for this recording.
 
     For example: flowsim why out/run late
 
@@ -83,6 +94,8 @@ def why(
     """
     opened = Recording.open(recording, limits=limits_of(limit or ()))
     at_ns = moment_ns("--at", at)
+    if report is not None and not report.is_file():
+        raise BadInput(f"--report: there is no file {report}; {command_text('report', str(recording))} writes one")
     facts = RunFacts(opened)
     if at_ns is not None:
         facts = facts.until(facts.start_ns + at_ns)
@@ -90,7 +103,13 @@ def why(
         return _questions(recording, facts)
     tasks = None if task is None else frozenset(facts.names.find_tasks(task))
     answered = answer(facts, question, Asked(about or [], tasks))
-    return _shown(recording, facts, question, about or [], answered)
+    return _shown(recording, facts, question, about or [], answered, report or _own_report(recording))
+
+
+def _own_report(recording: Path) -> Path | None:
+    """The report beside a recording, if it was written."""
+    report = recording / "report.html"
+    return report if report.is_file() else None
 
 
 def _questions(path: Path, facts: RunFacts) -> Answer:
@@ -123,8 +142,8 @@ def _notes(facts: RunFacts) -> list[str]:
     return []
 
 
-def _shown(path: Path, facts: RunFacts, question: str, about: list[str], found: WhyAnswer) -> Answer:
-    report = str(path / "report.html")
+def _shown(path: Path, facts: RunFacts, question: str, about: list[str], found: WhyAnswer, file: Path | None) -> Answer:
+    report = None if file is None else str(file)
     notes = [*found.notes, *_notes(facts)]
     document: dict[str, Any] = {
         "recording": str(path),
@@ -137,7 +156,6 @@ def _shown(path: Path, facts: RunFacts, question: str, about: list[str], found: 
         "notes": notes,
         "exit_code": 0,
     }
-    has_report = (path / "report.html").exists()
 
     def show(console: Console) -> None:
         _print(console, "", found.statement, facts.start_ns, report)
@@ -145,15 +163,20 @@ def _shown(path: Path, facts: RunFacts, question: str, about: list[str], found: 
             _print(console, f"{number:>2}. ", cause, facts.start_ns, report)
         for note in notes:
             console.print(f"note: {note}")
-        if not has_report:
-            console.print(f"note: the links need a report: {command_text('report', str(path))}", soft_wrap=True)
+        if report is None:
+            text = f"note: {command_text('report', str(path))} writes a report; the answer then links to it"
+            console.print(text, soft_wrap=True)
 
     return Answer(document, show)
 
 
-def _print(console: Console, head: str, cause: Cause, start_ns: int, report: str) -> None:
+def _print(console: Console, head: str, cause: Cause, start_ns: int, report: str | None) -> None:
     for line in cause_lines(cause, start_ns, report):
-        parts = [line] if report in line else wrap(line, console.width - len(_INDENT) - 2, break_on_hyphens=False)
+        parts = (
+            [line]
+            if report is not None and report in line
+            else wrap(line, console.width - len(_INDENT) - 2, break_on_hyphens=False)
+        )
         for number, part in enumerate(parts):
             indent = _INDENT if head else ""
             console.print(f"{head or indent}{'  ' if number and line.startswith('- ') else ''}{part}", soft_wrap=True)

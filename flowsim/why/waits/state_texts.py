@@ -6,6 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.history.task_states import Doing, TaskState, last_of_attempts
+from flowsim.history.time_shares import TimeOfTask
 from flowsim.quantities import count_text, duration_text
 from flowsim.why.run_facts import RunFacts
 
@@ -52,6 +53,13 @@ def shares(facts: RunFacts, task: int) -> str:
     if not whole:
         return ""
     return "in the whole run: " + ", ".join(f"{name} {value / whole:.0%}" for name, value in parts.items())
+
+
+def shares_text(facts: RunFacts, time: TimeOfTask) -> str:
+    """How a task spent the time up to the moment, the largest share first."""
+    shares = sorted(time.shares.items(), key=lambda each: -each[1])
+    shown = [f"{spent.value} {share:.0%}" for spent, share in shares if f"{share:.0%}" != "0%"]
+    return f"{facts.task(time.task)}: {', '.join(shown) or 'below 1% in each state'}"
 
 
 def work_lines(facts: RunFacts, task: int) -> tuple[str, ...]:

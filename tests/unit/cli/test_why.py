@@ -24,14 +24,30 @@ def test_answer_names_causes_rules_and_links(recorded: Flowsim) -> None:
     called = recorded("why", "run", "late", '["a",4]', "--task", "strict")
 
     assert called.code == 0
-    first, link, second, *_ = called.out.splitlines()
+    first, second, *_ = called.out.splitlines()
     assert first.endswith("is late at strict (1/1): it is dropped and only counted.  [10.10]")
-    assert link == "at 0.011000 ms: run/report.html#view=event-time&task=1&fact=1.38&t=11000"
     assert second.startswith(" 1. The watermark of the operator was 11 ms")
-    assert called.out.splitlines()[-1] == "note: the links need a report: flowsim report run"
+    assert called.out.splitlines()[-1] == "note: flowsim report run writes a report; the answer then links to it"
+
+
+def test_links_lead_to_the_report_of_the_recording_or_to_the_given_one(recorded: Flowsim) -> None:
+    question = ("why", "run", "late", '["a",4]', "--task", "strict")
+    assert "report.html#" not in recorded(*question).out
+    assert recorded(*question, "--json").document["statement"]["link"] is None
+    refused = recorded(*question, "--report", "other.html")
+    assert (refused.code, "there is no file other.html; flowsim report run writes one" in refused.err) == (2, True)
+
+    assert recorded("report", "run", "--html", "other.html").code == 0
+    link = "view=event-time&task=1&fact=1.38&t=11000"
+    assert f"at 0.011000 ms: other.html#{link}" in recorded(*question, "--report", "other.html").out.splitlines()
+    assert recorded("report", "run").code == 0
+    called = recorded(*question)
+    assert called.out.splitlines()[1] == f"at 0.011000 ms: run/report.html#{link}"
+    assert "writes a report" not in called.out
 
 
 def test_json_has_statement_and_causes(recorded: Flowsim) -> None:
+    assert recorded("report", "run").code == 0
     document = recorded("why", "run", "late", '["a",4]', "--json").document
 
     assert document["statement"]["rules"] == ["10.10"]

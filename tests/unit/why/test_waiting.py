@@ -83,12 +83,54 @@ def test_state_is_that_of_the_wait_around_the_moment(recorded: Recorded) -> None
 def test_back_pressure_leads_to_full_channel_missing_credits_and_bottleneck(ask: Ask) -> None:
     answer = ask("03_slow_sink_backpressure", "waiting")
 
-    assert answer.statement.text.startswith("Source: numbers (1/1) waits for output between two elements")
-    pool, credits, sink = answer.causes
+    assert (
+        answer.statement.text == "By share of the run, Sink: slow (1/1) comes first of 2 tasks: it was busy for 100%."
+    )
+    waits, pool, credits, sink = answer.causes
+    assert waits.text.startswith("Source: numbers (1/1) waits for output between two elements")
     assert pool.text.endswith("Sink: slow (1/1) has 4 buffers of it, and the limit for one channel is 4.")
     assert credits.text.startswith("Source: numbers (1/1) has no credit of Sink: slow (1/1)")
     assert "It is the bottleneck" in sink.text
     assert "in the whole run it was busy for 50 us per record, for 20,000 records" in sink.details
+
+
+BURSTS = """\
+flowsim: 1
+name: bursts
+settings: {record: full, buffer_timeout: 0, segment_size: 64}
+sources:
+  events: {script: {fields: {n: long}, subtasks: [[BURSTS]]}}
+operators:
+  worked: {input: events, chaining: never, cost: 8 ms, map: {add: {m: n}}}
+sinks: {out: {input: worked, collect: {}}}
+""".replace("BURSTS", ", ".join([*["{record: [1]}"] * 9, "{sleep: 100 ms}"] * 10))
+FEW_BUFFERS = (
+    "settings.exclusive_buffers_per_channel=1", "settings.floating_buffers_per_gate=1",
+    "settings.max_buffers_per_channel=2", "settings.budget_records=1",
+)  # fmt: skip
+"""With them the source waits for its output in each burst."""
+
+
+@pytest.mark.parametrize(("overrides", "busy"), [((), "72%"), (FEW_BUFFERS, "70%")])
+def test_tasks_are_ranked_by_share_and_not_by_the_longest_wait(
+    recorded: Recorded, ask: Ask, overrides: tuple[str, ...], busy: str
+) -> None:
+    """The operator is busy for 72 ms per burst: longer than the source waits for its output, if it does."""
+    answer = ask(BURSTS, "waiting", overrides=overrides)
+
+    assert answer.statement.text == f"By share of the run, worked (1/1) comes first of 3 tasks: it was busy for {busy}."
+    facts = facts_of(recorded, BURSTS, *overrides)
+    for task, line in zip((1, 0), answer.statement.details, strict=False):
+        times = facts.rows("task_times", task).last()
+        assert times is not None
+        waited_ns = times["soft_backpressured_ns"] + times["hard_backpressured_ns"]
+        whole_ns = facts.end_ns - facts.start_ns
+        for name, ns in (
+            ("busy", times["busy_ns"]),
+            ("back-pressured", waited_ns),
+            ("waiting for input", times["idle_ns"]),
+        ):
+            assert (f"{name} {ns / whole_ns:.0%}" in line) is (round(ns / whole_ns, 2) > 0), line
 
 
 def test_one_full_channel_blocks_the_others(ask: Ask) -> None:

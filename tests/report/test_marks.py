@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ALL = sorted(path.name.partition("_")[0] for path in SCENARIOS.glob("*.yaml"))
 SAMPLE = ["12"]
-AREAS = ("cells",)
+AREAS = ("cells", "narrow", "shares")
 """Kinds whose text depends on the pointer, and that say nothing where there is nothing."""
 
 SHOW = """
@@ -32,7 +32,7 @@ areas => [...document.querySelectorAll('.canvas')].flatMap(box => {
     const {count} = flowsim.model.facts
     return Array.from({length: marks.count}, (_, at) => marks.mark(at)).filter((mark, at) => {
         const hit = marks.hit(at)
-        if (areas.includes(mark.kind) && !hit) return false
+        if (areas.includes(mark.kind.split(' ')[0]) && !hit) return false
         const answer = marks.at(mark.x + mark.width / 2, mark.y + mark.height / 2)
         const isFact = place => place === Infinity || (Number.isInteger(place) && 0 <= place && place < count)
         return !answer || !hit.tip.title || !(hit.tip.facts ?? []).every(isFact)

@@ -3,6 +3,7 @@
 import { countUpTo } from "../model/facts";
 import type { Store } from "../store";
 import type { Drawing } from "./canvas";
+import type { Tip } from "./marks";
 
 /** With more marks of a subtask in view, they would hide everything else. */
 const MOST_MARKS = 400;
@@ -10,16 +11,23 @@ const MOST_MARKS = 400;
 /** A line with the number of the attempt at each restart, and a cross where an attempt failed. */
 export function drawAttempts(store: Store, drawing: Drawing, task: number, y: number, height: number): void {
   const { context, axis, colours } = drawing;
-  const { attempts } = store.model;
+  const { attempts, names } = store.model;
   const restarts = attempts.restartsOf(task);
+  const add = drawing.marks.layer(`attempt ${task}`, (place) => {
+    const at = restarts.indexOf(place);
+    return { title: `${names.shortTask(task)}: ${at < 0 ? "its attempt fails" : `attempt ${at + 1} begins`}`, facts: [place] };
+  });
   for (const end of attempts.endsOf(task)) {
-    if (attempts.isFailure(end)) drawCross(drawing, axis.x(end), y + height / 2);
+    if (!attempts.isFailure(end)) continue;
+    drawCross(drawing, axis.x(end), y + height / 2);
+    add(end, axis.x(end) - 5, y + height / 2 - 5, 10, 10);
   }
   restarts.forEach((place, at) => {
     const x = axis.x(place);
     if (x < axis.left || x > axis.right) return;
     context.fillStyle = colours.text;
     context.fillRect(x - 1, y - 3, 2, height + 6);
+    add(place, x - 3, y - 3, 6, height + 6);
     const next = restarts[at + 1] === undefined ? axis.right : axis.x(restarts[at + 1]!);
     const words = `attempt ${at + 1}`;
     const { width } = context.measureText(words);
@@ -48,8 +56,9 @@ export function drawCross({ context, axis, colours }: Drawing, x: number, y: num
 }
 
 /** Barriers that a subtask reads, above, and those that it writes, below; those that may overtake are hollow. */
-export function drawBarriers(store: Store, { context, axis, colours }: Drawing, task: number, y: number, height: number): void {
+export function drawBarriers(store: Store, { context, axis, colours, marks }: Drawing, task: number, y: number, height: number): void {
   const { checkpoints } = store.model;
+  const add = marks.layer(`barrier ${task}`, (place) => barrierTip(store, place, overtaking.has(place)));
   const { read, written, overtaking } = checkpoints.barrierPlaces(task);
   const [from, to] = store.range.value.map((value) => store.placeOf(value)) as [number, number];
   for (const [places, tip, base] of [[read, y + 4, y - 4], [written, y + height - 4, y + height + 4]] as const) {
@@ -64,6 +73,7 @@ export function drawBarriers(store: Store, { context, axis, colours }: Drawing, 
       context.lineTo(x - 5, base);
       context.lineTo(x + 5, base);
       context.closePath();
+      add(places[at]!, x - 5, Math.min(tip, base), 10, 8);
       const isHollow = overtaking.has(places[at]!);
       context.strokeStyle = colours.back;
       context.lineWidth = isHollow ? 4 : 2;
@@ -76,4 +86,10 @@ export function drawBarriers(store: Store, { context, axis, colours }: Drawing, 
       context.stroke();
     }
   }
+}
+
+/** ``place``: of the fact that the barrier was written or read. */
+function barrierTip({ model: { facts } }: Store, place: number, mayOvertake: boolean): Tip {
+  const checkpoint = facts.of(facts.nameAt(place)).columns.timestamp![facts.row[place]!]!;
+  return { title: `barrier of checkpoint ${checkpoint}${mayOvertake ? ", which may overtake data" : ""}`, facts: [place] };
 }

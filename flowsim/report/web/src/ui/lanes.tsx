@@ -3,10 +3,12 @@
 import { useCallback, useMemo } from "preact/hooks";
 import { countUpTo } from "../model/facts";
 import { NONE, STATES, STATE_WORDS, type Lane } from "../model/states";
+import { duration } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "./axis";
-import { growth, TimeCanvas, type Drawing } from "./canvas";
+import { growth, TimeCanvas, type Axis, type Drawing } from "./canvas";
 import { hatched, type Colours } from "./colours";
+import type { Tip } from "./marks";
 
 export const LANE_HEIGHT = 16;
 const PITCH = 22;
@@ -14,6 +16,8 @@ const PITCH = 22;
 const FOOT = 20;
 /** With more intervals in view each pixel shows the shares of its states. */
 const MOST_INTERVALS = 3000;
+/** The pointer asks for the shares of so many of them on each side. */
+const NEAR = 3;
 
 /** Of all subtasks. With ``grows`` they take the height that their column has left. */
 export function Lanes({ store, grows }: { store: Store; grows?: boolean }) {
@@ -58,7 +62,20 @@ export function stateFill(context: CanvasRenderingContext2D, colours: Colours): 
   return STATES.map((state) => (state === "soft" ? hatched(context, colours.soft, `${colours.soft}66`) : colours[state]));
 }
 
-export function drawLane(store: Store, { context, axis, colours }: Drawing, lane: Lane, y: number, laneHeight = LANE_HEIGHT): void {
+/** An interval of a lane. */
+function stateTip({ model: { facts, names } }: Store, { task, places, states }: Lane, at: number): Tip {
+  const [begin, end] = [facts.time[places[at]!]!, places[at + 1] === undefined ? facts.end : facts.time[places[at + 1]!]!];
+  return { title: `${names.shortTask(task)}: ${STATE_WORDS[STATES[states[at]!]!]}`, lines: [`lasts ${duration(end - begin)}`], facts: [places[at]!] };
+}
+
+function sharesTip({ model: { names, states } }: Store, task: number, axis: Axis, x: number, y: number, height: number): Tip | null {
+  const shares = states.shares(task, axis.valueAt(x - NEAR), axis.valueAt(x + NEAR));
+  if (!shares) return null;
+  const words = STATES.filter((state) => shares[state] > 0).map((state) => `${STATE_WORDS[state]} ${Math.round(shares[state] * 100)} %`);
+  return { title: `${names.shortTask(task)}: ${words.join(", ")}`, at: { x: x - NEAR, y, width: 2 * NEAR, height } };
+}
+
+export function drawLane(store: Store, { context, axis, colours, marks }: Drawing, lane: Lane, y: number, laneHeight = LANE_HEIGHT): void {
   const { places, states } = lane;
   const [from, to] = store.range.value;
   const first = Math.max(0, countUpTo(places, store.placeOf(from)) - 1);
@@ -66,8 +83,11 @@ export function drawLane(store: Store, { context, axis, colours }: Drawing, lane
   const fill = stateFill(context, colours);
   if (last - first > MOST_INTERVALS && store.scale.value === "time") {
     drawShares(store, lane.task, fill, { context, axis, y, laneHeight });
+    const add = marks.layer(`shares ${lane.task}`, (_, x) => sharesTip(store, lane.task, axis, x, y, laneHeight));
+    add(0, axis.left, y, axis.right - axis.left, laneHeight);
     return;
   }
+  const add = marks.layer(`state ${lane.task}`, (at) => stateTip(store, lane, at));
   for (let at = first; at < last; at++) {
     const state = states[at]!;
     if (state === NONE) continue;
@@ -77,6 +97,7 @@ export function drawLane(store: Store, { context, axis, colours }: Drawing, lane
     if (width <= 0) continue;
     context.fillStyle = fill[state]!;
     context.fillRect(begin, y, width, laneHeight);
+    add(at, begin, y, width, laneHeight);
   }
 }
 

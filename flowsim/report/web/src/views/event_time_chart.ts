@@ -376,7 +376,7 @@ function drawMark({ context, colours }: Drawing, timing: number, x: number, y: n
 }
 
 /** Records counted in cells; the darker the more, late ones on top. */
-function drawRaster({ store, drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
+function drawRaster({ drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
   const { context, axis, colours } = drawing;
   const columns = Math.ceil((axis.right - axis.left) / CELL);
   const rows = Math.ceil((events.bottom - events.top) / CELL);
@@ -411,7 +411,7 @@ function drawRaster({ store, drawing, of, events, isRelative }: View, numbers: U
       return sum;
     });
     const at = { x: axis.left + column * CELL, y: events.top + row * CELL, width: side * CELL, height: side * CELL };
-    return cellsTip(store.placeOf(axis.valueAt(x)), sums, at);
+    return cellsTip(sums, at);
   });
   add(0, axis.left, events.top, axis.right - axis.left, events.bottom - events.top);
 }

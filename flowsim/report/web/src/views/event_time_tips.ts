@@ -52,7 +52,7 @@ function contents({ model }: Store, of: EventTime, box: WindowBox, upTo: number,
 }
 
 /** What is in a part of the raster. */
-export function cellsTip(place: number, counts: number[], at: Box): Tip | null {
+export function cellsTip(counts: number[], at: Box): Tip | null {
   const words = counts.flatMap((number, timing) => (number ? [`${count(number, "record")} ${TIMING_WORDS[timing]}`] : []));
-  return words.length ? { title: words.join(", "), lines: ["zoom in to see each"], facts: [place], at } : null;
+  return words.length ? { title: words.join(", "), lines: ["zoom in to see each"], at } : null;
 }

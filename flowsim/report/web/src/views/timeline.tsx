@@ -2,14 +2,15 @@
 
 import { signal } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
-import { commas, duration, eventTime, moment } from "../model/text";
+import { commas, count, duration, moment } from "../model/text";
 import { Outcome, TRACKS, type Part, type Track, type TrackName } from "../model/timeline";
 import type { Store } from "../store";
 import { drawAxis, drawLabel, shortened } from "../ui/axis";
-import { growth, TimeCanvas, type Drawing } from "../ui/canvas";
+import { growth, TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
 import { hatched, type Colours } from "../ui/colours";
 import { drawAttempts, drawBarriers } from "../ui/checkpoint_marks";
 import { drawLane, LANE_HEIGHT, missingStates, StateLegend } from "../ui/lanes";
+import { narrowTip, PART_WORDS, partTip, textOf, TRACK_WORDS, wordsOf } from "./timeline_words";
 import type { View } from "./view";
 
 const ROW = 12;
@@ -22,47 +23,13 @@ const FOOT = 20;
 const MOST_DETAILED = 6;
 /** Parts narrower than this are drawn as a share of their pixels. */
 const NARROW = 1;
+/** The pointer counts those that begin within so many pixels. */
+const NEAR = 3;
 const WIDTHS = [["1 s", 1e9], ["1 ms", 1e6], ["1 us", 1e3]] as const;
 
 const ALL = -1;
 const NO_TASK = -2;
 
-const TRACK_WORDS: Record<TrackName, string> = {
-  actions: "actions, waits",
-  mails: "mails",
-  timers: "timers",
-  async: "async elements",
-  snapshots: "snapshots",
-  checkpoints: "checkpoints",
-};
-
-/** Words in pictures and lists, and words of the legend. */
-const PART_WORDS: Record<Part, string> = {
-  life_cycle: "life cycle",
-  default_action: "default action",
-  mail: "mail",
-  lock_holder: "thread with lock",
-  cost: "batch",
-  wait_input: "waits for input",
-  wait_output: "waits for output",
-  wait_buffer: "waits for a buffer",
-  wait_mail: "waits for mail",
-  yield: "yields",
-  lock: "waits without lock",
-  wait_checkpoint: "waits for its checkpoints",
-  in_mailbox: "in the mailbox",
-  event_timer: "event-time timer",
-  processing_timer: "processing-time timer",
-  queued: "queued",
-  call: "call",
-  retry: "waits for its retry",
-  result: "waits to be emitted",
-  snapshot: "snapshot",
-  snapshot_inside: "snapshot inside an element",
-  alignment: "alignment",
-  sync: "synchronous part",
-  async: "asynchronous part",
-};
 const OF_TRACK: Record<TrackName, Part[]> = {
   actions: [
     "default_action", "mail", "life_cycle", "lock_holder", "cost", "wait_input", "wait_output", "wait_buffer", "yield", "wait_mail",
@@ -228,8 +195,9 @@ function drawLines(store: Store, drawing: Drawing, lines: Line[], grown: number)
     context.beginPath();
     context.rect(axis.left, y - 2, axis.right - axis.left, height + 4);
     context.clip();
+    markNarrow(store, drawing, task, track, { y, height });
     if (track.isCrowded) drawNumber(store, drawing, track, y, height);
-    else track.rows.forEach((things, row) => drawRow(store, drawing, track, things, { y: y + row * ROW_PITCH * grown, height: ROW * grown }, fill));
+    else track.rows.forEach((things, row) => drawRow(store, drawing, task, track, things, { y: y + row * ROW_PITCH * grown, height: ROW * grown }, fill));
     if (track.name === "checkpoints") drawBarriers(store, drawing, task, y, height);
     context.restore();
   }
@@ -241,11 +209,44 @@ interface Row {
   height: number;
 }
 
+/** Registers what has no bars of its own: narrow parts, or the number of things where there are too many rows. */
+function markNarrow(store: Store, { axis, marks }: Drawing, task: number, track: Track, { y, height }: Row): void {
+  const pick = () => store.select({ task });
+  const add = marks.layer(`narrow ${track.name} ${task}`, (_, x, pointerY) => {
+    const at = { x: x - NEAR, y, width: 2 * NEAR, height };
+    if (track.isCrowded) {
+      const title = `${TRACK_WORDS[track.name]}: ${count(track.openCount(store.placeOf(axis.valueAt(x))), "thing")} in progress`;
+      return { title, at, pick };
+    }
+    const row = Math.floor(((pointerY - y) / height) * track.rows.length);
+    const parts = narrowParts(store, axis, track, track.rows[row] ?? [], x);
+    const tip = narrowTip(parts, { ...at, y: y + (row * height) / track.rows.length, height: height / track.rows.length });
+    return tip && { ...tip, pick };
+  });
+  add(0, axis.left, y, axis.right - axis.left, height);
+}
+
+/** How many parts of each kind begin near a pixel, and have no bar. */
+function narrowParts(store: Store, axis: Axis, track: Track, things: number[], x: number): Map<Part, number> {
+  const [from, to] = [store.placeOf(axis.valueAt(x - NEAR)), store.placeOf(axis.valueAt(x + NEAR))];
+  const found = new Map<Part, number>();
+  for (let at = Math.max(0, track.lastBegun(things, from)); at <= track.lastBegun(things, to); at++) {
+    const thing = things[at]!;
+    for (let part = track.firstPart[thing]!; part < track.firstPart[thing + 1]!; part++) {
+      const [begin, end] = [axis.x(track.placeOfPart(part)), axis.x(Math.min(track.endOfPart(thing, part), store.model.facts.count - 1))];
+      if (Math.abs(begin - x) <= NEAR && end - begin < NARROW) found.set(track.part(part), (found.get(track.part(part)) ?? 0) + 1);
+    }
+  }
+  return found;
+}
+
 /** Wide parts as bars with words; narrow ones as shares of each pixel. */
 function drawRow(
-  store: Store, drawing: Drawing, track: Track, things: number[], row: Row, fill: Record<Part, Fill>,
+  store: Store, drawing: Drawing, task: number, track: Track, things: number[], row: Row, fill: Record<Part, Fill>,
 ): void {
   const { context, axis } = drawing;
+  const pick = () => store.select({ task });
+  const add = drawing.marks.layer(`${track.name} ${task}`, (part) => ({ ...partTip(store.model, task, track, part), pick }));
   const [from, to] = store.range.value;
   const first = Math.max(0, track.lastBegun(things, store.placeOf(from) - 1));
   const last = track.lastBegun(things, store.placeOf(to));
@@ -263,7 +264,10 @@ function drawRow(
         if (!share) shares.set(kind, (share = new Float32Array(Math.ceil(axis.right - axis.left) + 1)));
         const pixel = Math.min(share.length - 1, Math.max(0, Math.floor(begin - axis.left)));
         share[pixel]! += Math.max(end - begin, 0.05);
-      } else drawBar(drawing, begin, end, row, kind, fill[kind], textOf(track, thing, kind));
+        continue;
+      }
+      drawBar(drawing, begin, end, row, kind, fill[kind], textOf(store.model, track, thing, kind));
+      add(part, begin, row.y, end - begin, row.height);
     }
     drawOutcome(drawing, track, thing, row);
   }
@@ -353,17 +357,6 @@ function drawNumber(store: Store, { context, axis, colours }: Drawing, track: Tr
   context.fillText(`at most ${commas(most)}`, axis.left + 4, y);
 }
 
-function textOf(track: Track, thing: number, part: Part): string {
-  const number = track.number[thing]!;
-  switch (track.name) {
-    case "mails": return `#${number}`;
-    case "timers": return eventTime(number);
-    case "async": return `${number} ${PART_WORDS[part]}`;
-    case "checkpoints": return `${number} ${PART_WORDS[part]}`;
-    default: return PART_WORDS[part];
-  }
-}
-
 /** A click on a lane selects its subtask. */
 function pick(store: Store, lines: Line[], y: number): void {
   const line = lines.find((one) => y >= one.y && y < one.y + one.height + 3);
@@ -428,7 +421,7 @@ function ThingRow({ store, task, track, thing }: { store: Store; task: number; t
   return (
     <tr>
       <td>{store.model.names.shortTask(task)}</td>
-      <td>{wordsOf(store, task, track, thing, part)}</td>
+      <td>{wordsOf(store.model, task, track, thing, part)}</td>
       <td class="number"><button class="rule" onClick={() => store.go(begin)}>{moment(time[begin]!)}</button></td>
       <td class="number">
         {isOpen ? "not ended" : <button class="rule" onClick={() => store.go(end)}>{moment(time[end]!)}</button>}
@@ -436,18 +429,6 @@ function ThingRow({ store, task, track, thing }: { store: Store; task: number; t
       <td class="number">{isOpen ? "" : duration(time[end]! - time[begin]!)}</td>
     </tr>
   );
-}
-
-function wordsOf(store: Store, task: number, track: Track, thing: number, part: Part): string {
-  const number = track.number[thing]!;
-  switch (track.name) {
-    case "actions": return `${PART_WORDS[part]} (${number})`;
-    case "mails": return `mail #${number} ${PART_WORDS[part]}`;
-    case "timers": return `${PART_WORDS[part]} ${eventTime(number)}`;
-    case "async": return `async element ${number}: ${PART_WORDS[part]}`;
-    case "snapshots": return `${PART_WORDS[part]} of ${store.model.names.operator(task, number)}`;
-    case "checkpoints": return `checkpoint ${number}: ${PART_WORDS[part]}`;
-  }
 }
 
 export const timelineView: View = {

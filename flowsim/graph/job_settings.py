@@ -263,7 +263,10 @@ class JobSettings:
         option="taskmanager.network.adaptive-partitioner.enabled",
     )
     checkpointing: CheckpointSettings | None = setting(
-        None, "block", "Checkpoints of the job. Without it, only [actions](#actions) take checkpoints."
+        None,
+        "block",
+        "Checkpoints of the job. Without it, only [actions](#actions) take checkpoints.",
+        method="enable_checkpointing",
     )
     restart_strategy: RestartStrategySettings | None = setting(
         None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, model_validator
 
@@ -48,6 +48,7 @@ from flowsim.scenario.types import (
     chosen_of,
     exactly_one_of,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 Compile = Callable[[CompileContext, Path, Any, Incoming], CompiledStream]
@@ -124,7 +125,7 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
     flat_map: FlatMapModel | None = Field(
         default=None, description="Any number of output records for each input record."
     )
-    watermarks: WatermarksModel | None = Field(
+    watermarks: Annotated[WatermarksModel | None, FlinkNames("assign_timestamps_and_watermarks")] = Field(
         default=None, description="Assigns timestamps and watermarks at this operator instead of at the source."
     )
     key_by: ExpressionSource | list[FieldName] | dict[FieldName, ExpressionSource] | None = Field(
@@ -133,7 +134,7 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
         "a key group to a subtask: a few keys can all be in one subtask ([tutorial 01](tutorial/01_flights.md), "
         "`max_parallelism`).",
     )
-    window: WindowModel | None = Field(
+    window: Annotated[WindowModel | None, FlinkNames("window_all")] = Field(
         default=None,
         description="The windows of `aggregate`, `reduce` and `process`; without `key_by`, one subtask processes all "
         "records.",
@@ -178,8 +179,10 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
         description="A `ProcessFunction`; with `key_by` a `KeyedProcessFunction`, with `window` a "
         "`ProcessWindowFunction`, or without `key_by` a `ProcessAllWindowFunction`.",
     )
-    alarm: AlarmModel | None = Field(default=None, description="A timer per key, without Python.")
-    async_calls: AsyncModel | None = Field(
+    alarm: Annotated[
+        AlarmModel | None, FlinkNames("register_event_time_timer", "register_processing_time_timer", "on_timer")
+    ] = Field(default=None, description="A timer per key, without Python.")
+    async_calls: Annotated[AsyncModel | None, FlinkNames("AsyncDataStream")] = Field(
         default=None, alias="async", description="Asynchronous calls, many at the same time."
     )
     connect: ConnectModel | None = Field(default=None, description="An operator with a second input.")
@@ -195,19 +198,21 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
     broadcast: BroadcastModel | None = Field(
         default=None, description="Broadcast state: every subtask stores a second stream."
     )
-    max_parallelism: Parallelism | None = Field(
+    max_parallelism: Annotated[Parallelism | None, FlinkNames("set_max_parallelism")] = Field(
         default=None,
         description="Number of key groups, at least the parallelism. Without it the value of the settings, or "
         "computed from the parallelism.",
     )
-    state_ttl: PositiveMs | StateTtlModel | None = Field(
-        default=None,
-        description="Lets the keyed states of the operator's function expire, unless they have a time to live of "
-        "their own.",
+    state_ttl: Annotated[PositiveMs | StateTtlModel | None, FlinkNames("enable_time_to_live", "StateTtlConfig")] = (
+        Field(
+            default=None,
+            description="Lets the keyed states of the operator's function expire, unless they have a time to live of "
+            "their own.",
+        )
     )
-    chaining: Literal["always", "head", "never"] = Field(
-        default="always", description="`head`: the operator starts a chain; `never`: it is a task of its own."
-    )
+    chaining: Annotated[
+        Literal["always", "head", "never"], FlinkNames(("start_new_chain", "head"), ("disable_chaining", "never"))
+    ] = Field(default="always", description="`head`: the operator starts a chain; `never`: it is a task of its own.")
 
     @property
     def chosen(self) -> tuple[str, Any]:

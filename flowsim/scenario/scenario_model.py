@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -15,28 +15,41 @@ from flowsim.scenario.operators import OperatorModel
 from flowsim.scenario.settings import SettingsModel
 from flowsim.scenario.sources.sources import SourceModel
 from flowsim.scenario.types import Name, Strict
+from flowsim.scenario.yaml.flink_names import FlinkNames
+
+_ITS_NAME: Final = ("uid", "set_uid_hash", "name")
 
 
 class ScenarioModel(Strict):
     """A flowsim scenario: a job, its settings, actions, faults, and expectations."""
 
     flowsim: Literal[1] = Field(description="Version of the format.")
-    name: Name = Field(
+    name: Annotated[Name, FlinkNames("pipeline.name")] = Field(
         description="Name of the job: a letter, then letters, digits, `_` and `-`; at most 64 characters."
     )
     description: Annotated[str, Field(max_length=4000)] | None = Field(default=None, description="A text for readers.")
     settings: SettingsModel = Field(default_factory=SettingsModel, description="How the job runs.")
-    sources: Annotated[dict[Name, SourceModel], Field(min_length=1, max_length=200)] = Field(
-        description="Where records come from: sources by name, at least one."
-    )
-    operators: Annotated[dict[Name, OperatorModel], Field(max_length=500)] = Field(
+    sources: Annotated[
+        dict[Name, SourceModel],
+        Field(min_length=1, max_length=200),
+        FlinkNames("from_source", "add_source"),
+        FlinkNames(*_ITS_NAME, note="a source's name is its key, and also its uid"),
+    ] = Field(description="Where records come from: sources by name, at least one.")
+    operators: Annotated[
+        dict[Name, OperatorModel],
+        Field(max_length=500),
+        FlinkNames(*_ITS_NAME, note="an operator's name is its key, and also its uid"),
+    ] = Field(
         default_factory=dict,
         description="How records are processed: operators by name. An operator reads only from sources and "
         "operators above it.",
     )
-    sinks: Annotated[dict[Name, SinkModel], Field(min_length=1, max_length=200)] = Field(
-        description="Where records go: sinks by name, at least one."
-    )
+    sinks: Annotated[
+        dict[Name, SinkModel],
+        Field(min_length=1, max_length=200),
+        FlinkNames("sink_to", "add_sink"),
+        FlinkNames(*_ITS_NAME, note="a sink's name is its key, and also its uid"),
+    ] = Field(description="Where records go: sinks by name, at least one.")
     actions: Annotated[list[ActionModel], Field(max_length=100)] = Field(
         default_factory=list, description="Actions on the running job."
     )

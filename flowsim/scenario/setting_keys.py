@@ -7,6 +7,7 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, create_model
+from pydantic.fields import FieldInfo
 
 from flowsim.graph.setting import Kind, Setting, settings_of
 from flowsim.scenario.types import (
@@ -21,6 +22,7 @@ from flowsim.scenario.types import (
     TimeoutMs,
     shown_default,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
 
 M = TypeVar("M", bound=Strict)
 
@@ -71,9 +73,10 @@ def _attribute(setting: Setting) -> str:
 def _field(setting: Setting) -> Any:
     default = next((name for name, value in setting.choices.items() if value == setting.default), setting.default)
     alias = setting.key if _attribute(setting) != setting.key else None
-    if default == ():
-        return Field(default_factory=list, alias=alias, description=setting.text)
-    return Field(default=default, alias=alias, description=setting.text)
+    filled: dict[str, Any] = {"default_factory": list} if default == () else {"default": default}
+    made: FieldInfo = Field(**filled, alias=alias, description=setting.text)
+    made.metadata.append(FlinkNames(*(name for name in (setting.option, setting.method) if name is not None)))
+    return made
 
 
 def _type(setting: Setting) -> Any:

@@ -29,7 +29,7 @@ LINES_OF_PYTHON = {
     "operators": 11_000,
     "recording": 3_100,
     "report": 1_700,
-    "scenario": 10_100,
+    "scenario": 10_500,
     "sim": 1_700,
     "state": 5_400,
     "streamrecord": 700,

@@ -50,6 +50,7 @@ from flowsim.scenario.types import (
     needs_fields,
     one_of,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 RESULTS = ("select", "add", "lookup", "python")
@@ -88,15 +89,21 @@ class FixedRetryModel(Strict):
     """The same delay each time."""
 
     max_attempts: Count = Field(description="Number of retries of a record; the first call is not counted.")
-    delay: PositiveMs = Field(description="Time between a result and the next call.")
+    delay: Annotated[PositiveMs, FlinkNames("backoff_time_millis")] = Field(
+        description="Time between a result and the next call."
+    )
 
 
 class ExponentialRetryModel(Strict):
     """Longer delays each time, up to a limit; all records of a subtask share the last one."""
 
     max_attempts: Count = Field(description="Number of retries of a record; the first call is not counted.")
-    initial: PositiveMs = Field(description="Delay before the first retry of each record.")
-    max: PositiveMs = Field(description="The longest delay between two attempts.")
+    initial: Annotated[PositiveMs, FlinkNames("initial_delay")] = Field(
+        description="Delay before the first retry of each record."
+    )
+    max: Annotated[PositiveMs, FlinkNames("max_retry_delay")] = Field(
+        description="The longest delay between two attempts."
+    )
     multiplier: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         description="The next delay is the last delay times this. As in Flink, all records of the subtask share the "
         "last delay (rule 11.26)."
@@ -106,15 +113,19 @@ class ExponentialRetryModel(Strict):
 class RetryModel(Strict, json_schema_extra=exactly_one_of("fixed", "exponential")):
     """Which calls are retried, and when; exactly one of fixed, exponential."""
 
-    fixed: FixedRetryModel | None = Field(default=None, description="The same delay before each retry.")
-    exponential: ExponentialRetryModel | None = Field(
-        default=None, description="A delay that increases with each retry, up to a limit."
+    fixed: Annotated[FixedRetryModel | None, FlinkNames("fixed_delay", "FixedDelayRetryStrategy")] = Field(
+        default=None, description="The same delay before each retry."
     )
-    when: ExpressionSource | None = Field(
+    exponential: Annotated[
+        ExponentialRetryModel | None, FlinkNames("exponential_backoff", "ExponentialBackoffDelayRetryStrategy")
+    ] = Field(default=None, description="A delay that increases with each retry, up to a limit.")
+    when: Annotated[ExpressionSource | None, FlinkNames("result_predicate", "if_result")] = Field(
         default=None, description="Calls with a result for which this is true, over the fields of the result."
     )
     when_empty: bool = Field(default=False, description="Calls without results are repeated.")
-    on_error: bool = Field(default=True, description="Calls that complete with an error are repeated.")
+    on_error: Annotated[bool, FlinkNames("exception_predicate", "if_exception")] = Field(
+        default=True, description="Calls that complete with an error are repeated."
+    )
 
     @property
     def delays(self) -> FixedRetryModel | ExponentialRetryModel:
@@ -134,7 +145,9 @@ class RetryModel(Strict, json_schema_extra=exactly_one_of("fixed", "exponential"
 class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
     """Asynchronous calls, several at a time; exactly one of select, add, lookup, python gives the results."""
 
-    mode: Literal["ordered", "unordered"] = Field(
+    mode: Annotated[
+        Literal["ordered", "unordered"], FlinkNames(("ordered_wait", "ordered"), ("unordered_wait", "unordered"))
+    ] = Field(
         description="`ordered`: results in the order of the records; `unordered`: in the order of completion, but "
         "never past a watermark."
     )
@@ -181,7 +194,7 @@ class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
         description="The effect of a timeout: the job fails, the record has no results, the record continues to wait "
         "for its call, or it has these results.",
     )
-    retry: RetryModel | None = Field(
+    retry: Annotated[RetryModel | None, FlinkNames("async_retry_strategy")] = Field(
         default=None, description="Which calls are repeated, and when; needs `timeout`. Without it no call is repeated."
     )
 

@@ -28,6 +28,7 @@ from flowsim.scenario.types import (
     Strict,
     TimeoutMs,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 from flowsim.values.types import TypeInformation, Types
 
@@ -46,10 +47,12 @@ _TYPES: dict[FieldType, Callable[[], TypeInformation]] = {
 class CustomPartitionModel(Strict):
     """A Python function chooses the subtask of each record, from its key and the number of subtasks."""
 
-    python: PythonReference = Field(
+    python: Annotated[PythonReference, FlinkNames("partition_custom")] = Field(
         description="A function of key and number of subtasks, or a `Partitioner` class: `package.module:name`."
     )
-    key: ExpressionSource = Field(description="The key of the record, which is passed to the function.")
+    key: Annotated[ExpressionSource, FlinkNames("key_selector")] = Field(
+        description="The key of the record, which is passed to the function."
+    )
 
 
 Partition = PlainPartitioning | CustomPartitionModel
@@ -58,7 +61,9 @@ Partition = PlainPartitioning | CustomPartitionModel
 class EdgeModel(Strict):
     """The common part of operators and sinks: inputs and how the operator runs."""
 
-    input: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
+    input: Annotated[
+        StreamName | Annotated[list[StreamName], Field(min_length=1)], FlinkNames("union", "get_side_output")
+    ] = Field(
         description="The name of a source or operator above, `OPERATOR.OUTPUT` for a side output; a list is a union, "
         "and needs equal fields."
     )
@@ -70,13 +75,13 @@ class EdgeModel(Strict):
     exchange: Exchange | None = Field(
         default=None, description="The [exchange](#exchange) of all its inputs; without it the value of the settings."
     )
-    parallelism: Parallelism | None = Field(
+    parallelism: Annotated[Parallelism | None, FlinkNames("set_parallelism")] = Field(
         default=None, description="Number of subtasks; without it the value of the settings."
     )
     cost: Cost | None = Field(
         default=None, description="Virtual time of one record; without it the value of the settings."
     )
-    buffer_timeout: TimeoutMs | None = Field(
+    buffer_timeout: Annotated[TimeoutMs | None, FlinkNames("set_buffer_timeout")] = Field(
         default=None,
         description="When a partly filled output buffer is sent; without it the value of the settings. A sink has no "
         "output.",
@@ -103,8 +108,8 @@ class SecondInputModel(Strict):
 class KeyedSecondInputModel(SecondInputModel):
     """A second input in addition to ``input``, with a key for each of the two inputs."""
 
-    key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] = Field(
-        description="An expression for each input: records with equal keys go to the same subtask."
+    key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2), FlinkNames("where", "equal_to")] = (
+        Field(description="An expression for each input: records with equal keys go to the same subtask.")
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -13,27 +13,32 @@ from flowsim.datastream.streams.interval_join import ProcessJoinFunction
 from flowsim.scenario.context import CompileContext, CompiledStream
 from flowsim.scenario.features.inputs import Incoming, KeyedSecondInputModel, second_input, two_keys
 from flowsim.scenario.types import Columns, Name, SignedDurationMs
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 
 class IntervalJoinModel(KeyedSecondInputModel):
     """One record for each pair of equal keys within the interval: right is in [left + lower, left + upper]."""
 
-    lower: SignedDurationMs = Field(description="The smallest distance from left to right, such as `-1 h`.")
-    upper: SignedDurationMs = Field(description="The largest distance from left to right.")
-    lower_exclusive: bool = Field(
+    lower: Annotated[SignedDurationMs, FlinkNames("between", "lower_bound")] = Field(
+        description="The smallest distance from left to right, such as `-1 h`."
+    )
+    upper: Annotated[SignedDurationMs, FlinkNames("upper_bound")] = Field(
+        description="The largest distance from left to right."
+    )
+    lower_exclusive: Annotated[bool, FlinkNames("lower_bound_exclusive")] = Field(
         default=False, description="`true`: a pair at exactly the smallest distance is not joined."
     )
-    upper_exclusive: bool = Field(
+    upper_exclusive: Annotated[bool, FlinkNames("upper_bound_exclusive")] = Field(
         default=False, description="`true`: a pair at exactly the largest distance is not joined."
     )
     select: Columns = Field(description="Fields of the output, over `left.FIELD` and `right.FIELD`.")
-    late_left: Name | None = Field(
+    late_left: Annotated[Name | None, FlinkNames("side_output_left_late_data")] = Field(
         default=None,
         description="A side output for late records of the first input: read it as `OPERATOR.NAME`. Without it, late "
         "records are dropped.",
     )
-    late_right: Name | None = Field(
+    late_right: Annotated[Name | None, FlinkNames("side_output_right_late_data")] = Field(
         default=None,
         description="A side output for late records of the second input: read it as `OPERATOR.NAME`. Without it, "
         "late records are dropped.",

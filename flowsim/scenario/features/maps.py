@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -28,6 +28,7 @@ from flowsim.scenario.types import (
     needs_fields,
     one_of,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 FilterModel = ExpressionSource | FunctionModel
@@ -39,7 +40,7 @@ class MapModel(Strict, json_schema_extra=exactly_one_of("add", "select", "python
     add: Columns | None = Field(
         default=None, description="New fields after the others; an existing name replaces that field in place."
     )
-    select: Columns | None = Field(
+    select: Annotated[Columns | None, FlinkNames("project")] = Field(
         default=None, description="The output's fields, each an expression over the input's."
     )
     python: PythonReference | None = Field(

@@ -23,6 +23,7 @@ from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.paths import confined
 from flowsim.scenario.run_directory import is_reserved
 from flowsim.scenario.types import Name, Strict, chosen_of, exactly_one_of, one_of
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 FileSinkKind = Literal["parquet", "csv", "jsonl"]
@@ -103,16 +104,16 @@ class SinkModel(EdgeModel, json_schema_extra=exactly_one_of(*SINK_KINDS)):
     postgres: PostgresSinkModel | None = Field(
         default=None, description="A table on a PostgreSQL server; only on the real clock, and with `--connect`."
     )
-    collect: EmptyModel | None = Field(
+    collect: Annotated[EmptyModel | None, FlinkNames("execute_and_collect")] = Field(
         default=None, description="Stores the results and prints them at the end of the run: `{}`."
     )
     print: EmptyModel | None = Field(default=None, description="Prints each record when it arrives: `{}`.")
-    delivery: Delivery = Field(
+    delivery: Annotated[Delivery, FlinkNames("DeliveryGuarantee")] = Field(
         default="exactly_once",
         description="With checkpoints, `exactly_once` shows records when their checkpoint completes; `at_least_once` "
         "at once, and after a failure some of them again. Not with `print`, which prints at once.",
     )
-    chaining: Literal["always", "never"] = Field(
+    chaining: Annotated[Literal["always", "never"], FlinkNames(("disable_chaining", "never"))] = Field(
         default="always", description="`never`: the sink is a task of its own."
     )
 

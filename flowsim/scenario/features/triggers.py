@@ -26,6 +26,7 @@ from flowsim.scenario.types import (
     exactly_one_of,
     one_of,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 
@@ -59,27 +60,27 @@ TRIGGER_KINDS: tuple[TriggerKind, ...] = get_args(TriggerKind)
 class TriggerChoiceModel(Strict, json_schema_extra=exactly_one_of(*TRIGGER_KINDS)):
     """A trigger with parameters; exactly one of the keys."""
 
-    count: Count | None = Field(
+    count: Annotated[Count | None, FlinkNames("CountTrigger")] = Field(
         default=None,
         description="Fires after this number of records of a key and window; the records stay in the window.",
     )
-    continuous_event_time: PositiveMs | None = Field(
+    continuous_event_time: Annotated[PositiveMs | None, FlinkNames("ContinuousEventTimeTrigger")] = Field(
         default=None,
         description="Fires at every multiple of this in event time, and at the end of the window. With "
         "`global_window` this does not end: with `MAX_WATERMARK` every multiple up to the end of time is due, as in "
         "Flink; stop such a job without drain.",
     )
-    continuous_processing_time: PositiveMs | None = Field(
+    continuous_processing_time: Annotated[PositiveMs | None, FlinkNames("ContinuousProcessingTimeTrigger")] = Field(
         default=None, description="Fires at every multiple of this in processing time."
     )
-    delta: DeltaModel | None = Field(
+    delta: Annotated[DeltaModel | None, FlinkNames("DeltaTrigger")] = Field(
         default=None,
         description="Fires when the distance of a record from the record that fired last exceeds the threshold.",
     )
-    purging: TriggerModel | None = Field(
+    purging: Annotated[TriggerModel | None, FlinkNames("PurgingTrigger")] = Field(
         default=None, description="Fires like another trigger, and clears the window each time."
     )
-    timeout: TimeoutTriggerModel | None = Field(
+    timeout: Annotated[TimeoutTriggerModel | None, FlinkNames("ProcessingTimeoutTrigger")] = Field(
         default=None, description="Fires like another trigger, and also some time after a record that did not fire it."
     )
     any_of: Annotated[list[TriggerModel], Field(min_length=2, max_length=MAX_TRIGGERS)] | None = Field(
@@ -103,11 +104,13 @@ EVICTOR_KINDS: tuple[EvictorKind, ...] = get_args(EvictorKind)
 class EvictorModel(Strict, json_schema_extra=exactly_one_of(*EVICTOR_KINDS)):
     """Removes records from a window that fires; exactly one of count, time, delta, python."""
 
-    count: Count | None = Field(default=None, description="Keeps this number of last records.")
-    time: DurationMs | None = Field(
+    count: Annotated[Count | None, FlinkNames("CountEvictor")] = Field(
+        default=None, description="Keeps this number of last records."
+    )
+    time: Annotated[DurationMs | None, FlinkNames("TimeEvictor")] = Field(
         default=None, description="Keeps records that are less than this much older than the newest record."
     )
-    delta: DeltaModel | None = Field(
+    delta: Annotated[DeltaModel | None, FlinkNames("DeltaEvictor")] = Field(
         default=None, description="Keeps records whose distance from the last record is below the threshold."
     )
     python: PythonReference | None = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, assert_never, get_args
+from typing import Annotated, Any, Literal, assert_never, get_args
 
 from pydantic import Field, model_validator
 
@@ -33,6 +33,7 @@ from flowsim.scenario.types import (
     exactly_one_of,
     one_of,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 
@@ -46,7 +47,9 @@ class SlidingModel(Strict):
 class GapModel(Strict):
     """The gap of a session, computed from each record."""
 
-    gap: ExpressionSource = Field(description="Computed from a record: how many ms after it its session ends, above 0.")
+    gap: Annotated[ExpressionSource, FlinkNames("with_dynamic_gap", "SessionWindowTimeGapExtractor")] = Field(
+        description="Computed from a record: how many ms after it its session ends, above 0."
+    )
 
 
 class CountWindowModel(Strict):
@@ -63,33 +66,38 @@ ASSIGNERS: tuple[AssignerKind, ...] = get_args(AssignerKind)
 class PlainWindowModel(Strict, json_schema_extra=exactly_one_of(*ASSIGNERS)):
     """The windows of a record, and when they fire; exactly one of tumbling, sliding, session, global_window, count."""
 
-    tumbling: PositiveMs | None = Field(default=None, description="Size of the windows, which do not overlap.")
-    sliding: SlidingModel | None = Field(
-        default=None, description="Windows of one length that overlap: a record is in several windows."
+    tumbling: Annotated[PositiveMs | None, FlinkNames("TumblingEventTimeWindows", "TumblingProcessingTimeWindows")] = (
+        Field(default=None, description="Size of the windows, which do not overlap.")
     )
-    session: PositiveMs | GapModel | None = Field(
-        default=None, description="One window per period of activity; a gap of this length ends it."
+    sliding: Annotated[SlidingModel | None, FlinkNames("SlidingEventTimeWindows", "SlidingProcessingTimeWindows")] = (
+        Field(default=None, description="Windows of one length that overlap: a record is in several windows.")
     )
-    global_window: Literal[True] | None = Field(
+    session: Annotated[
+        PositiveMs | GapModel | None, FlinkNames("EventTimeSessionWindows", "ProcessingTimeSessionWindows", "with_gap")
+    ] = Field(default=None, description="One window per period of activity; a gap of this length ends it.")
+    global_window: Annotated[Literal[True] | None, FlinkNames(("GlobalWindows", "true"))] = Field(
         default=None, description="One window for all records of a key; it needs a `trigger`."
     )
-    count: Count | CountWindowModel | None = Field(
+    count: Annotated[Count | CountWindowModel | None, FlinkNames("count_window", "count_window_all")] = Field(
         default=None,
         description="Windows with this number of records of a key; or sliding windows over the last records.",
     )
     offset: SignedDurationMs = Field(
         default=0, description="Shifts tumbling and sliding windows; shorter than the size or the slide."
     )
-    stagger: Literal["aligned", "random", "natural"] = Field(
+    stagger: Annotated[Literal["aligned", "random", "natural"], FlinkNames("WindowStagger")] = Field(
         default="aligned",
         description="Shifts tumbling windows once per subtask: at random, or to the arrival of its first record.",
     )
     time: Literal["event", "processing"] = Field(
         default="event", description="The time of tumbling, sliding and session windows: event time or processing time."
     )
-    trigger: TriggerModel | None = Field(
-        default=None, description="When the windows fire. Without it the default trigger of the assigner."
-    )
+    trigger: Annotated[
+        TriggerModel | None,
+        FlinkNames(
+            ("EventTimeTrigger", "event_time"), ("ProcessingTimeTrigger", "processing_time"), ("NeverTrigger", "never")
+        ),
+    ] = Field(default=None, description="When the windows fire. Without it the default trigger of the assigner.")
     evictor: EvictorModel | None = Field(default=None, description="Removes records from a window when it fires.")
     allowed_lateness: DurationMs = Field(
         default=0,
@@ -130,7 +138,7 @@ class PlainWindowModel(Strict, json_schema_extra=exactly_one_of(*ASSIGNERS)):
 class WindowModel(PlainWindowModel):
     """A window of an operator. Late records can be kept in a side output."""
 
-    late_output: Name | None = Field(
+    late_output: Annotated[Name | None, FlinkNames("side_output_late_data")] = Field(
         default=None,
         description="A side output for late records: read it as `OPERATOR.NAME`. Without it, late records are only "
         "counted.",

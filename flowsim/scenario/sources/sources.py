@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -47,6 +47,7 @@ from flowsim.scenario.types import (
     chosen_of,
     exactly_one_of,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 CompileSource = Callable[[CompileContext, Path, Any, int], tuple[Source, RecordSchema]]
@@ -93,26 +94,34 @@ SOURCE_KINDS: Final[dict[str, CompileSource]] = {
 class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
     """One source; exactly one of csv, parquet, jsonl, collection, script, generator, partitioned_generator, python."""
 
-    csv: CsvModel | None = Field(default=None, description="Rows of CSV files.")
+    csv: Annotated[CsvModel | None, FlinkNames("CsvReaderFormat")] = Field(
+        default=None, description="Rows of CSV files."
+    )
     parquet: ParquetModel | None = Field(default=None, description="Rows of Parquet files.")
     jsonl: JsonLinesModel | None = Field(default=None, description="Objects of files with one JSON object per line.")
-    collection: CollectionModel | None = Field(default=None, description="Records written in the scenario.")
+    collection: Annotated[CollectionModel | None, FlinkNames("from_collection")] = Field(
+        default=None, description="Records written in the scenario."
+    )
     script: ScriptModel | None = Field(
         default=None, description="Records, watermarks and pauses written in the scenario, step by step."
     )
-    generator: GeneratorModel | None = Field(default=None, description="Random records, drawn from the seed.")
-    partitioned_generator: PartitionedGeneratorModel | None = Field(
+    generator: Annotated[GeneratorModel | None, FlinkNames("DataGeneratorSource")] = Field(
+        default=None, description="Random records, drawn from the seed."
+    )
+    partitioned_generator: Annotated[PartitionedGeneratorModel | None, FlinkNames("KafkaSource")] = Field(
         default=None,
         description="A generated log with partitions, as a topic of Kafka: records are appended whether they are "
         "read or not.",
     )
     python: PythonSourceModel | None = Field(default=None, description="A user-defined source.")
-    parallelism: Parallelism | None = Field(
+    parallelism: Annotated[Parallelism | None, FlinkNames("set_parallelism")] = Field(
         default=None,
         description="Number of subtasks; without it the value of the settings. A collection, and one csv file without "
         "`split_by`, has 1; a script has one per list of entries, unless its assignment is `dynamic`.",
     )
-    watermarks: WatermarksModel | None = Field(
+    watermarks: Annotated[
+        WatermarksModel | None, FlinkNames("assign_timestamps_and_watermarks", "watermark_strategy")
+    ] = Field(
         default=None,
         description="Timestamps and watermarks of the records; not for a script with `watermark` entries. Without it "
         "records have no timestamps, except those of a script.",
@@ -126,11 +135,11 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
     cost: Cost | None = Field(
         default=None, description="Virtual time of one record; without it the value of the settings."
     )
-    buffer_timeout: TimeoutMs | None = Field(
+    buffer_timeout: Annotated[TimeoutMs | None, FlinkNames("set_buffer_timeout")] = Field(
         default=None,
         description="When a partly filled output buffer is sent; without it the value of the settings.",
     )
-    chaining: Literal["always", "never"] = Field(
+    chaining: Annotated[Literal["always", "never"], FlinkNames(("disable_chaining", "never"))] = Field(
         default="always", description="`never`: the source is a task of its own."
     )
     slot_sharing_group: Name | None = Field(

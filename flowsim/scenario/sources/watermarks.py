@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,15 +14,22 @@ from flowsim.scenario.context import CompileContext, CompiledStream
 from flowsim.scenario.features.inputs import Incoming
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import DurationMs, ExpressionSource, Name, PositiveMs, PythonReference, Strict
+from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
 
 class AlignmentModel(Strict):
     """A source whose watermark is too far ahead of its group waits for the other sources."""
 
-    group: Name = Field(description="Name of the group: the sources of one group wait for each other.")
-    max_drift: DurationMs = Field(description="How far a source may be ahead of the slowest source.")
-    interval: PositiveMs = Field(default=1000, description="Interval at which the sources report their watermark.")
+    group: Annotated[Name, FlinkNames("watermark_group")] = Field(
+        description="Name of the group: the sources of one group wait for each other."
+    )
+    max_drift: Annotated[DurationMs, FlinkNames("max_allowed_watermark_drift")] = Field(
+        description="How far a source may be ahead of the slowest source."
+    )
+    interval: Annotated[PositiveMs, FlinkNames("update_interval")] = Field(
+        default=1000, description="Interval at which the sources report their watermark."
+    )
 
 
 class MissingOutputModel(Strict):
@@ -34,33 +41,37 @@ class MissingOutputModel(Strict):
 class WatermarksModel(Strict):
     """Timestamps and watermarks: the watermark is the highest timestamp so far, minus the bound, minus 1 ms."""
 
-    timestamp: ExpressionSource = Field(description="Event time of a record in ms, as an integer.")
+    timestamp: Annotated[ExpressionSource, FlinkNames("with_timestamp_assigner")] = Field(
+        description="Event time of a record in ms, as an integer."
+    )
     missing_timestamp: Literal["fail", "drop"] | MissingOutputModel = Field(
         default="fail",
         description="What happens to a record whose timestamp is null: the job fails, the record is dropped and "
         "counted, or it goes to a side output without a timestamp.",
     )
-    max_out_of_orderness: DurationMs = Field(
+    max_out_of_orderness: Annotated[
+        DurationMs, FlinkNames("for_bounded_out_of_orderness", ("for_monotonous_timestamps", "0"))
+    ] = Field(
         default=0,
         description="The bound: how far a record may be behind the highest timestamp so far without being late.",
     )
-    emit: Literal["periodic", "every_record", "never"] = Field(
+    emit: Annotated[Literal["periodic", "every_record", "never"], FlinkNames(("no_watermarks", "never"))] = Field(
         default="periodic",
         description="`periodic`: every `auto_watermark_interval`, as in Flink; `every_record`: after each record; "
         "`never`: only timestamps are assigned.",
     )
-    punctuated: ExpressionSource | None = Field(
+    punctuated: Annotated[ExpressionSource | None, FlinkNames("on_event")] = Field(
         default=None,
         description="Watermarks only after records for which this is true: their timestamp, minus the bound, minus 1 "
         "ms.",
     )
-    generator: PythonReference | None = Field(
+    generator: Annotated[PythonReference | None, FlinkNames("for_generator", "WatermarkGenerator")] = Field(
         default=None, description="A `WatermarkGenerator` class of your own, one instance per subtask."
     )
-    idle_after: DurationMs | None = Field(
+    idle_after: Annotated[DurationMs | None, FlinkNames("with_idleness", "table.exec.source.idle-timeout")] = Field(
         default=None, description="Declares a subtask idle after this long without records."
     )
-    alignment: AlignmentModel | None = Field(
+    alignment: Annotated[AlignmentModel | None, FlinkNames("with_watermark_alignment")] = Field(
         default=None, description="The source waits for sources with lower watermarks; only for a source."
     )
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeGuard, Union, get_args, get_origin
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from flowsim.errors import did_you_mean
 from flowsim.scenario.types import FIELD_PATTERN, NAME_PATTERN, PLACE_PATTERN, PYTHON_PATTERN, SUBTASKS_PATTERN, shown
+from flowsim.scenario.yaml.flink_names import key_elsewhere, suggested_key, suggested_value
+from flowsim.scenario.yaml.keys import known_keys
 from flowsim.scenario.yaml.positions import Path, YamlValue, shortened
 from flowsim.scenario.yaml.problems import MAX_REPORTED, Problems
 
@@ -93,9 +93,7 @@ def _report_one(
         problems.at_key(path[:-1], f"the key {name!r} is missing")
         return
     if first["type"] == "extra_forbidden":
-        problems.at_key(
-            path, f"unknown key {name!r}" + did_you_mean(name, _known_keys(model, path[:-1]), is_listed=is_listed)
-        )
+        problems.at_key(path, f"unknown key {name!r}{_meant(model, path, first['input'], is_listed=is_listed)}")
         return
     if first["loc"][-1:] == ("[key]",):
         problems.at_key(path, f"expected {_expected(first)}, got {shown(name)}")
@@ -106,8 +104,27 @@ def _report_one(
         return
     expected = list(dict.fromkeys(_expected(details) for details in alternatives))
     got = first["input"]
-    near = did_you_mean(got, _literals(alternatives)) if isinstance(got, str) and _literals(alternatives) else ""
-    problems.at(path, f"expected {' or '.join(expected)}, got {shown(got)}{near if near.startswith(' (did') else ''}")
+    near = _meant_value(model, path, got, _literals(alternatives)) if isinstance(got, str) else ""
+    problems.at(path, f"expected {' or '.join(expected)}, got {shown(got)}{near}")
+
+
+def _meant(model: type[BaseModel], path: Path, value: YamlValue, *, is_listed: bool) -> str:
+    """Returns the end of the message for an unknown key: what it may mean, or the known keys."""
+    place, name = path[:-1], str(path[-1])
+    suggestion = suggested_key(model, place, name, value)
+    if suggestion:
+        return suggestion
+    known = did_you_mean(name, known_keys(model, place), is_listed=is_listed)
+    return known if _is_question(known) else key_elsewhere(model, place, name, value) or known
+
+
+def _meant_value(model: type[BaseModel], path: Path, got: str, allowed: Sequence[str]) -> str:
+    near = did_you_mean(got, allowed) if allowed else ""
+    return near if _is_question(near) else suggested_value(model, path, got, allowed)
+
+
+def _is_question(hint: str) -> bool:
+    return hint.startswith(" (did")
 
 
 def _own_words(details: ErrorDetails) -> str:
@@ -143,41 +160,3 @@ def _literals(alternatives: Iterable[ErrorDetails]) -> list[str]:
             expected = str(details.get("ctx", {}).get("expected", ""))
             names += [part.strip("' ") for part in expected.replace(" or ", ",").split(",")]
     return names
-
-
-def _known_keys(model: type[BaseModel], path: Path) -> list[str]:
-    """Returns the valid keys at a position."""
-    here: list[object] = [model]
-    for part in path:
-        here = [inner for annotation in here for inner in _step(annotation, part)]
-    return [key for kind in here if _is_model(kind) for key in _fields(kind)]
-
-
-def _is_model(kind: object) -> TypeGuard[type[BaseModel]]:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Returns the fields by key."""
-    model.model_rebuild()  # until then, annotations of models that contain each other are names
-    return {field.alias or name: field for name, field in model.model_fields.items()}
-
-
-def _step(annotation: object, part: str | int) -> list[object]:
-    if _is_model(annotation):
-        field = _fields(annotation).get(str(part))
-        return [] if field is None else _plain_types(field.annotation)
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is dict:
-        return _plain_types(arguments[1])
-    return _plain_types(arguments[0]) if origin is list else []
-
-
-def _plain_types(annotation: object) -> list[object]:
-    """Returns the members of a union, without ``Annotated``."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _plain_types(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [inner for member in get_args(annotation) for inner in _plain_types(member)]
-    return [] if origin is Literal else [annotation]

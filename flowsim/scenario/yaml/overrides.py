@@ -9,6 +9,8 @@ from flowsim.errors import ScenarioError, SourcePosition, did_you_mean
 from flowsim.scenario.yaml.positions import Path, PositionedDocument, YamlValue, path_text, read_document
 
 MAX_OVERRIDE_CHARS = 10_000
+_WITH_NAMES = ("sources", "operators", "sinks")
+"""The sections whose keys are names of the author: an override changes one of them, it does not add one."""
 
 
 def apply_overrides(document: PositionedDocument, overrides: Sequence[str]) -> None:
@@ -65,7 +67,7 @@ def _put(root: YamlValue, path: Path, value: YamlValue, where: SourcePosition) -
             if last:
                 here[key] = value
             elif key not in here:
-                if depth > 0:
+                if depth == 1 and path[0] in _WITH_NAMES:
                     raise ScenarioError(f"{path_text(path[:depth])} has no {key!r}{did_you_mean(key, here)}", where)
                 here[key] = {}
             here = here[key]

@@ -50,11 +50,15 @@ from flowsim.scenario.types import (
     Strict,
     shown_default,
 )
+from flowsim.scenario.yaml.flink_names import FlinkNames
+from flowsim.scenario.yaml.keys import every_key
+from flowsim.scenario.yaml.positions import path_text
 
 Schema = Mapping[str, Any]
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "scenario.md"
 HEAD: Final = "| key | type | default | meaning |\n|---|---|---|---|\n"
+FLINK_HEAD: Final = "| Flink | key |\n|---|---|\n"
 
 SECTIONS: Final[dict[str, type[Strict]]] = {
     "The file": scenario_model.ScenarioModel,
@@ -177,7 +181,20 @@ def scenario_page(page: str) -> str:
         table = re.search(rf"{re.escape(HEAD)}(?:\|.*\n)*", section)
         assert table is not None, f"the section {heading} has no table of keys"
         page = before + start + section[: table.start()] + HEAD + rows + section[table.end() :]
-    return page
+    table = re.search(rf"{re.escape(FLINK_HEAD)}(?:\|.*\n)*", page)
+    assert table is not None, "the page has no table of Flink's names"
+    return page[: table.start()] + FLINK_HEAD + "".join(_flink_rows()) + page[table.end() :]
+
+
+def _flink_rows() -> Iterator[str]:
+    """Yields a row for each name that Flink has for a key, with the keys that have it."""
+    keys: dict[str, list[str]] = {}
+    for path, field in every_key(scenario_model.ScenarioModel):
+        for each in field.metadata:
+            for name, value in each.with_values() if isinstance(each, FlinkNames) and not each.note else ():
+                keys.setdefault(name, []).append(f"`{path_text(path)}{': ' * bool(value)}{value}`")
+    for name in sorted(keys, key=str.lower):
+        yield f"| `{name}` | {', '.join(keys[name])} |\n"
 
 
 def _keys(model: type[Strict]) -> Iterator[tuple[str, FieldInfo]]:

@@ -193,6 +193,20 @@ def test_set_overrides_values_under_same_rules() -> None:
         ("seed", "--set seed:1:1 expected key=value, such as settings.seed=7"),
         ("=1", "--set =1:1:1 expected key=value, such as settings.seed=7"),
         ("a b=1", "--set a b=1:1:1 expected a dotted key such as operators.hourly.parallelism, got 'a b'"),
+        (
+            "execution.checkpointing.interval=10 s",
+            (
+                "--set execution.checkpointing.interval=10 s:1:1 execution: unknown key 'execution' "
+                "(did you mean 'settings.checkpointing.interval'?)"
+            ),
+        ),
+        (
+            "operators.grouped.withIdleness=10 s",
+            (
+                "--set operators.grouped.withIdleness=10 s:1:1 operators.grouped.withIdleness: unknown key 'withIdleness' "
+                "(did you mean 'watermarks.idle_after'?)"
+            ),
+        ),
         ("settings.seed.x=1", "--set settings.seed.x=1:1:1 settings.seed is a single value, it has no key 'x'"),
         (
             "sources.words.collection.rows[7]=[1]",
@@ -205,6 +219,12 @@ def test_set_overrides_values_under_same_rules() -> None:
 )
 def test_invalid_override_is_refused_with_its_name(override: str, error: str) -> None:
     assert errors_of(TEXT, override) == [error]
+
+
+def test_override_adds_a_block_that_the_file_does_not_have() -> None:
+    checkpointing = load(TEXT, "settings.checkpointing.interval=10 s").model.settings.checkpointing
+    assert checkpointing is not None
+    assert checkpointing.interval == 10_000
 
 
 def test_missing_file_is_refused_with_nearest_name(tmp_path: Path) -> None:

@@ -18,8 +18,15 @@ TOO_LARGE = {"scenarios/data/nyc_flights_2013.csv.gz"}
 """5 MB, more than the rest of the wheel; ``flowsim scenarios`` names the scenarios that need it."""
 
 
-PAGES = ("docs/flink_rules.md", "docs/finishing.md", "docs/async_designs.md", "docs/tutorial/*.md", "docs/lessons/*.md")
-"""The rules, the lessons, and the pages whose sections lessons show."""
+PAGES = (
+    "docs/flink_rules.md",
+    "docs/scenario.md",
+    "docs/finishing.md",
+    "docs/async_designs.md",
+    "docs/tutorial/*.md",
+    "docs/lessons/*.md",
+)
+"""The rules, the keys of scenarios, the lessons, and the pages whose sections lessons show."""
 
 
 COMPILERS = ("mypy>=2.4,<2.5", "setuptools>=75")

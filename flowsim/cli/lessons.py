@@ -11,7 +11,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 from flowsim.learn.answers import form, options, text_of
-from flowsim.learn.exercise import Grade
+from flowsim.learn.exercise import Grade, KeyPlace
 from flowsim.learn.lesson import Lesson
 from flowsim.learn.lesson_model import QuestionModel
 from flowsim.learn.predictions import Predictions
@@ -95,9 +95,25 @@ def show_predictions(
     console.print(f"check    {place.command} --check", soft_wrap=True)
 
 
-def show_check(console: Console, lesson: Lesson, place: Workplace, grade: Grade) -> None:
-    """Prints the grade, and how to compare the runs of both scenarios if the lesson's own has run."""
+def show_check(
+    console: Console,
+    lesson: Lesson,
+    place: Workplace,
+    grade: Grade,
+    hints: Sequence[str],
+    keys: Sequence[KeyPlace],
+) -> None:
+    """Prints the grade, hints, and how to compare the runs of both scenarios if the lesson's own has run."""
     show_grade(console, lesson, grade)
+    for number, hint in enumerate(hints, start=1):
+        console.print(f"hint {number}   {hint}", soft_wrap=True)
+    if 0 < len(hints) < len(lesson.model.exercise.hints):
+        console.print("         the next check that fails shows another hint", style="dim", soft_wrap=True)
+    for each in keys:
+        at = "is in line" if each.is_there else "belongs into the block in line"
+        console.print(
+            f"key      {each.key} {at} {each.where.line} of {place.scenario}; see {each.section}", soft_wrap=True
+        )
     if place.out.is_dir():
         scenario, out, mine = (shlex.quote(str(each)) for each in (place.scenario, place.out, place.folder / "mine"))
         console.print(f"compare  flowsim run {scenario} --record-state --out {mine}", soft_wrap=True)
@@ -108,9 +124,7 @@ def show_grade(console: Console, lesson: Lesson, grade: Grade) -> None:
     """Prints every requirement of the exercise, and whether the scenario meets it."""
     for each in grade.findings:
         mark, style = ("met", "green") if each.met else ("not met", "bold red")
-        console.print(
-            f"{mark:8} {each.what}: expected {each.expected}, found {each.found}", style=style, soft_wrap=True
-        )
+        console.print(f"{mark:8} {each.what}: {each.found}, wanted {each.expected}", style=style, soft_wrap=True)
     console.print(f"{lesson.name}: exercise {'passed' if grade.passed else 'not passed'}", soft_wrap=True)
 
 

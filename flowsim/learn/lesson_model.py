@@ -117,6 +117,9 @@ class ExerciseModel(Strict):
     solution: Annotated[list[Annotated[str, Field(max_length=5000)]], Field(min_length=1, max_length=20)] = Field(
         description="A reference solution, as values of --set."
     )
+    hints: Annotated[list[Sentence], Field(max_length=5)] = Field(
+        default_factory=list, description="Hints; each check that fails shows one more."
+    )
 
 
 class LessonModel(Strict):

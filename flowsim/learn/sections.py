@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -13,19 +14,20 @@ _LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)\s]+)\)")
 _RUN: Final = re.compile(r"^\$ flowsim run scenarios/(\w+)\.yaml", re.M)
 
 
-def sections(text: str) -> dict[str, str]:
-    """Returns the text below each heading of level 2, without lines that look like headings inside code blocks.
+def sections(text: str, levels: Sequence[int] = (2,)) -> dict[str, str]:
+    """Returns the text below each heading of these levels, without lines that look like headings inside code blocks.
 
     >>> sections("# A\\n\\n## B\\n\\nb\\n\\n## C\\nc\\n")
     {'B': 'b', 'C': 'c'}
     """
+    marks = tuple("#" * level + " " for level in levels)
     lines_of: dict[str, list[str]] = {}
     lines: list[str] = []
     in_code = False
     for line in text.splitlines():
         in_code ^= line.startswith("```")
-        if line.startswith("## ") and not in_code:
-            lines = lines_of.setdefault(line.removeprefix("## ").strip(), [])
+        if line.startswith(marks) and not in_code:
+            lines = lines_of.setdefault(line.lstrip("#").strip(), [])
         else:
             lines.append(line)
     return {heading: "\n".join(below).strip() for heading, below in lines_of.items()}

@@ -28,6 +28,8 @@ class Progress:
     """How often the exercise was graded."""
     passed: bool = False
     """True if a graded scenario passed."""
+    failed: int = 0
+    """How many checks failed; each of them shows one more hint."""
 
     @property
     def text(self) -> str:
@@ -68,7 +70,7 @@ class Workplace:
         """Reads the progress. Raises BadInput if the file is damaged."""
         path = self.folder / PROGRESS_FILE
         try:
-            stored = json.loads(file_bytes(path))
+            stored = {"failed": 0} | json.loads(file_bytes(path))
             return Progress(**{name: type(default)(stored[name]) for name, default in asdict(Progress()).items()})
         except (FileNotFoundError, NotADirectoryError):
             return Progress()
@@ -82,7 +84,8 @@ class Workplace:
     def graded(self, passed: bool) -> None:
         """Stores the result of a check; an exercise that was passed once stays passed."""
         before = self.progress()
-        self._store(replace(before, checks=before.checks + 1, passed=before.passed or passed))
+        failed = before.failed + (not passed)
+        self._store(replace(before, checks=before.checks + 1, passed=before.passed or passed, failed=failed))
 
     def _store(self, progress: Progress) -> None:
         path = self.folder / PROGRESS_FILE

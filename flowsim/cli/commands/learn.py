@@ -6,6 +6,7 @@ import shlex
 import sys
 import webbrowser
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -19,7 +20,7 @@ from flowsim.cli.options import Json
 from flowsim.cli.shipped_scenarios import SCHEMA_FILE, SCHEMA_LINE, schema_text, write_new
 from flowsim.errors import BadInput
 from flowsim.learn.answers import Value, form, options, parsed, text_of
-from flowsim.learn.exercise import grade, grade_solution
+from flowsim.learn.exercise import grade, grade_solution, keys_to_change
 from flowsim.learn.lesson import Lesson, lesson_named, lessons, names
 from flowsim.learn.lesson_page import Surroundings, lesson_page
 from flowsim.learn.predictions import LessonRun, compared, read_answers, run_lesson
@@ -117,10 +118,7 @@ def _listed(directory: Path, folder: Path | None) -> Answer:
             "lesson": lesson.name,
             "title": lesson.title,
             "minutes": lesson.model.minutes,
-            "right": progress.right,
-            "questions": progress.questions,
-            "checks": progress.checks,
-            "passed": progress.passed,
+            **asdict(progress),
         }
         for lesson, progress in progress_of
     ]
@@ -237,8 +235,11 @@ def _links(run: LessonRun, place: Workplace) -> list[tuple[str, str]]:
 def _checked(lesson: Lesson, place: Workplace) -> Answer:
     if not place.scenario.is_file():
         raise BadInput(f"{place.scenario}: there is no such file; '{place.command}' writes it")
-    result = grade(lesson, load_scenario(place.scenario))
+    changed = load_scenario(place.scenario)
+    result = grade(lesson, changed)
     place.graded(result.passed)
+    hints = [] if result.passed else lesson.model.exercise.hints[: place.progress().failed]
+    keys = keys_to_change(lesson, changed) if len(hints) > 1 else []
     code = ExitCode.FINE if result.passed else ExitCode.BROKEN
     document = {
         "lesson": lesson.name,
@@ -247,9 +248,14 @@ def _checked(lesson: Lesson, place: Workplace) -> Answer:
             {"what": each.what, "expected": each.expected, "found": each.found, "met": each.met}
             for each in result.findings
         ],
+        "hints": hints,
+        "keys": [
+            {"key": each.key, "line": each.where.line, "column": each.where.column, "section": each.section}
+            for each in keys
+        ],
         "exit_code": int(code),
     }
-    return Answer(document, lambda console: shown.show_check(console, lesson, place, result), code)
+    return Answer(document, lambda console: shown.show_check(console, lesson, place, result, hints, keys), code)
 
 
 def _verified(lesson: Lesson) -> Answer:

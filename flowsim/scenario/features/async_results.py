@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from flowsim.connectors.lookup_table import LookupTable, read_lookup_table
 from flowsim.scenario.context import CompileContext, declared, without_timestamp
@@ -62,6 +62,15 @@ class TimedOutModel(Strict, json_schema_extra=exactly_one_of("select", "add")):
 
     select: Columns | None = Field(default=None, description="One record with these fields.")
     add: Columns | None = Field(default=None, description="The record with these fields after its own.")
+
+    @field_validator("add", mode="before")
+    @classmethod
+    def _adds_a_field(cls, value: object) -> object:
+        if value == {}:
+            raise ValueError(
+                "expected at least one field; for a result without new fields use select, such as {select: {key: key}}"
+            )
+        return value
 
     @model_validator(mode="after")
     def _one_form(self) -> TimedOutModel:

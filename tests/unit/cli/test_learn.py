@@ -124,7 +124,7 @@ def test_check_grades_the_copy_and_keeps_it(flowsim: Any, small: list[str], tmp_
     copy = tmp_path / "learn" / "01_small" / "scenario.yaml"
     called = flowsim("learn", "1", *small, "--check")
     assert (called.code, called.out.splitlines()[-1]) == (1, "01_small: exercise not passed")
-    assert "not met  rows of sink out: expected 2, found 3" in called.out
+    assert "not met  rows of sink out: 3, wanted 2" in called.out
     assert "compare" not in called.out, "the lesson's own scenario has not run"
     copy.write_text(copy.read_text().replace(*SOLVED))
     assert flowsim("learn", "1", *small).code == 0, "the start of a lesson keeps the copy"
@@ -136,6 +136,47 @@ def test_check_grades_the_copy_and_keeps_it(flowsim: Any, small: list[str], tmp_
     assert "[a, 3]" in copy.read_text()
     assert flowsim("learn", "1", *small, "--check").code == 1
     assert flowsim("learn", *small, "--json").document[0]["passed"], "an exercise that was passed once stays passed"
+
+
+def test_each_check_that_fails_shows_one_more_hint_and_then_the_keys(flowsim: Any, tmp_path: Path) -> None:
+    flowsim("learn", "16")
+    first, second, third = (flowsim("learn", "16", "--check").out for _ in range(3))
+    assert "not met  the alignment of merged: 189.3 ms, wanted at most 60 ms\n" in first
+    hints = lesson_named("16").model.exercise.hints
+    assert f"hint 1   {hints[0]}\n         the next check that fails shows another hint\n" in first
+    assert "hint 2" not in first
+    assert "key " not in first
+    assert (
+        f"hint 1   {hints[0]}\nhint 2   {hints[1]}\nkey      settings.exclusive_buffers_per_channel belongs" in second
+    )
+    assert (
+        "key      settings.buffer_debloat belongs into the block in line 5 of learn/16_checkpoint_alignment/scenario.yaml; "
+        "see docs/scenario.md#settings\n"
+    ) in second
+    assert third == second
+    document = flowsim("learn", "16", "--check", "--json").document
+    assert (document["hints"], document["keys"][0]["line"]) == (hints, 5)
+    copy = tmp_path / "learn" / "16_checkpoint_alignment" / "scenario.yaml"
+    copy.write_text(copy.read_text().replace("settings:\n", "settings:\n  floating_buffers_per_gate: 1\n"))
+    passed = flowsim("learn", "16", "--check")
+    assert passed.code == 0
+    assert "hint" not in passed.out
+    assert flowsim("learn", "--json").document[15]["failed"] == 4
+
+
+def test_check_prints_times_from_the_start_of_the_job(flowsim: Any) -> None:
+    flowsim("learn", "02")
+    shown = flowsim("learn", "02", "--check").out
+    assert "not met  usual_sink receives its first record: 100 ms after the start, wanted at most 30 ms\n" in shown
+    assert "met      buffers of data that usual_sink receives: 2, wanted at most 8\n" in shown
+
+
+def test_progress_of_an_earlier_release_is_read(flowsim: Any, small: list[str], tmp_path: Path) -> None:
+    (tmp_path / "learn" / "01_small").mkdir(parents=True)
+    stored = {"right": 6, "questions": 7, "checks": 2, "passed": True}
+    (tmp_path / "learn" / "01_small" / "progress.json").write_text(json.dumps(stored))
+    (listed,) = flowsim("learn", *small, "--json").document
+    assert (listed["right"], listed["passed"], listed["failed"]) == (6, True, 0)
 
 
 def test_verify_prints_answers_and_refuses_an_exercise_that_asks_for_nothing(

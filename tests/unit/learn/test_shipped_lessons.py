@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from flowsim.learn.answers import AnsweredQuestion, options, parsed, text_of
-from flowsim.learn.exercise import grade, grade_solution
+from flowsim.learn.exercise import SCENARIO_PAGE, grade, grade_solution, keys_to_change
 from flowsim.learn.lesson import lesson_named, lessons, names
 from flowsim.learn.lesson_model import KINDS, LessonModel, QuestionModel
 from flowsim.learn.predictions import run_lesson
+from flowsim.learn.sections import anchor, sections
 from flowsim.scenario.loader import load_text
 
 ROOT = Path(__file__).parents[3]
@@ -50,6 +51,18 @@ def test_solution_passes_and_unchanged_scenario_fails(name: str) -> None:
     unchanged = grade(lesson, lesson.scenario)
     assert not unchanged.passed
     assert all("unchanged" not in finding.expected for finding in unchanged.findings), "it was run"
+
+
+@pytest.mark.parametrize("name", names())
+def test_lesson_has_two_hints_and_its_keys_are_described_where_it_says(name: str) -> None:
+    lesson = lesson_named(name)
+    assert len(lesson.model.exercise.hints) == 2
+    described = sections((ROOT / SCENARIO_PAGE).read_text(), levels=(2, 3))
+    by_anchor = {f"{SCENARIO_PAGE}#{anchor(heading)}": text for heading, text in described.items()}
+    for place in keys_to_change(lesson, lesson.scenario):
+        first, _, key = place.key.rpartition(".")
+        is_node = key in lesson.scenario.model.operators
+        assert is_node or not first or re.search(rf"^\| `{key}` ", by_anchor[place.section], re.M), place
 
 
 def _drift(drift: str) -> list[str]:

@@ -227,6 +227,14 @@ REFUSED: list[tuple[str, str, str]] = [
         ".on_timeout: expected one of select, add, got none of them",
     ),
     (
+        OK + "add: {m: n}\ntimeout: 1 s\non_timeout: {add: {}}",
+        "21:25",
+        (
+            ".on_timeout.add: expected at least one field; for a result without new fields use select, such as "
+            "{select: {key: key}}"
+        ),
+    ),
+    (
         OK + "add: {m: n}\ntimeout: 1 s\non_timeout: {select: {m: n}}",
         "21:28",
         (

@@ -6,6 +6,7 @@
 import { effect, untracked } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { GUTTER, type Store } from "../store";
+import { Texts } from "./canvas_text";
 import { colours, type Colours } from "./colours";
 import { Marks } from "./marks";
 import { Pointing } from "./pointing";
@@ -39,6 +40,7 @@ export function axisOf(store: Store, width: number): Axis {
 
 export interface Drawing {
   context: CanvasRenderingContext2D;
+  texts: Texts;
   width: number;
   height: number;
   axis: Axis;
@@ -95,7 +97,7 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
         context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
         const axis = axisOf(store, width);
         const marks = new Marks(axis, height);
-        draw({ context, width, height, axis, colours: colours(), marks });
+        draw({ context, texts: new Texts(context, width, height), width, height, axis, colours: colours(), marks });
         untracked(() => pointing.current!.redraw(marks));
       });
       const stopCursor = effect(() => {

@@ -10,7 +10,7 @@ const MOST_MARKS = 400;
 
 /** A line with the number of the attempt at each restart, and a cross where an attempt failed. */
 export function drawAttempts(store: Store, drawing: Drawing, task: number, y: number, height: number): void {
-  const { context, axis, colours } = drawing;
+  const { context, texts, axis, colours } = drawing;
   const { attempts, names } = store.model;
   const restarts = attempts.restartsOf(task);
   const add = drawing.marks.layer(`attempt ${task}`, (place) => {
@@ -30,16 +30,8 @@ export function drawAttempts(store: Store, drawing: Drawing, task: number, y: nu
     add(place, x - 3, y - 3, 6, height + 6);
     const next = restarts[at + 1] === undefined ? axis.right : axis.x(restarts[at + 1]!);
     const words = `attempt ${at + 1}`;
-    const { width } = context.measureText(words);
-    if (Math.min(next, axis.right) - x < width + 10) return;
-    context.textAlign = "left";
-    context.textBaseline = "middle";
-    context.strokeStyle = colours.back;
-    context.lineWidth = 4;
-    context.lineJoin = "round";
-    context.strokeText(words, x + 5, y + height / 2);
-    context.fillStyle = colours.text;
-    context.fillText(words, x + 5, y + height / 2);
+    if (Math.min(next, axis.right) - x < texts.widthOf(words) + 10) return;
+    texts.write(words, { ink: colours.text, halo: colours.back }, [x + 5, y + height / 2]);
   });
 }
 

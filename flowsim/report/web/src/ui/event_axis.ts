@@ -14,8 +14,6 @@ const STEPS = [
   60 * DAY, 180 * DAY, 365 * DAY,
 ];
 const TICKS = 6;
-/** The title is here. */
-const HEAD = 22;
 
 export interface EventAxis {
   readonly low: number;
@@ -34,10 +32,7 @@ export function eventAxis(low: number, high: number, top: number, bottom: number
   return { low: first, high: last, top, bottom, y };
 }
 
-export function drawEventAxis({ context, axis, colours }: Drawing, events: EventAxis, isRelative: boolean): void {
-  context.fillStyle = colours.faint;
-  context.textAlign = "right";
-  context.textBaseline = "middle";
+export function drawEventAxis({ context, texts, axis, colours }: Drawing, events: EventAxis, isRelative: boolean): void {
   context.lineWidth = 1;
   for (const tick of ticks(events, isRelative)) {
     const y = Math.round(events.y(tick)) + 0.5;
@@ -46,8 +41,7 @@ export function drawEventAxis({ context, axis, colours }: Drawing, events: Event
     context.moveTo(axis.left, y);
     context.lineTo(axis.right, y);
     context.stroke();
-    if (y < HEAD) continue;
-    context.fillText(isRelative ? distance(tick) : utc(tick) || commas(tick), axis.left - 5, y);
+    texts.write(isRelative ? distance(tick) : utc(tick) || commas(tick), { ink: colours.faint }, [axis.left - 5, y, "right"]);
   }
 }
 

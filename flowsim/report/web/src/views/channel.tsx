@@ -18,7 +18,9 @@ const PITCH = 21;
 const HEAD = 20;
 /** More lanes than these are drawn as the number of buffers. */
 const MOST_LANES = 12;
-const MOST_BOXES = 10;
+const MOST_BOXES = 8;
+const BOX = 48;
+const BOX_PITCH = 50;
 const MOST_BARS = 4000;
 const MOST_RECORDS = 200;
 const CHART = 84;
@@ -194,10 +196,10 @@ function Boxes({ x, boxes }: { x: number; boxes: BoxOf[] }) {
   return (
     <g>
       {boxes.map(({ kind, label, word }, at) => (
-        <g transform={`translate(${x + at * 42} 22)`}>
-          <rect class={`buffer ${kind}`} width="40" height="42" rx="4" />
-          <text class={`in-box ${kind}`} x="20" y="19" text-anchor="middle">{label}</text>
-          <text class={`in-box word ${kind}`} x="20" y="34" text-anchor="middle">{word}</text>
+        <g transform={`translate(${x + at * BOX_PITCH} 22)`}>
+          <rect class={`buffer ${kind}`} width={BOX} height="42" rx="4" />
+          <text class={`in-box ${kind}`} x={BOX / 2} y="19" text-anchor="middle">{label}</text>
+          <text class={`in-box word ${kind}`} x={BOX / 2} y="34" text-anchor="middle">{word}</text>
         </g>
       ))}
     </g>
@@ -255,15 +257,12 @@ function BuffersOverTime({ store, facts, source, target }: Ends) {
       drawLabel(drawing, names.shortTask(source), HEAD + PITCH / 2, "faint");
       drawLabel(drawing, "receiver's buffers", receiverTop - HEAD / 2, "strong");
       drawLabel(drawing, names.shortTask(target), receiverTop + PITCH / 2, "faint");
-      const { context, axis } = drawing;
-      context.save();
-      context.beginPath();
-      context.rect(axis.left, 0, axis.right - axis.left, bottom);
-      context.clip();
-      drawSender(store, drawing, lanes.sender, HEAD);
-      drawReceiver(store, drawing, lanes.receiver, receiverTop);
-      drawTransfers(store, drawing, lanes.receiver, receiverTop);
-      context.restore();
+      const { texts, axis } = drawing;
+      texts.inside({ left: axis.left, top: 0, right: axis.right, bottom }, () => {
+        drawSender(store, drawing, lanes.sender, HEAD);
+        drawReceiver(store, drawing, lanes.receiver, receiverTop);
+        drawTransfers(store, drawing, lanes.receiver, receiverTop);
+      });
     },
     [store, facts, lanes],
   );
@@ -356,23 +355,20 @@ function bar(context: CanvasRenderingContext2D, from: number, to: number, y: num
 }
 
 /** Its number in the visible part of a bar, if there is room. */
-function number({ context, axis }: Drawing, text: string, from: number, to: number, y: number, ink: string, back?: string): void {
+function number({ context, texts, axis }: Drawing, text: string, from: number, to: number, y: number, ink: string, back?: string): void {
   const [left, right] = [Math.max(from, axis.left), Math.min(to, axis.right)];
-  const width = context.measureText(text).width + 6;
+  const width = texts.widthOf(text) + 6;
   if (right - left < width) return;
   const x = (left + right) / 2;
   if (back) {
     context.fillStyle = back;
     context.fillRect(x - width / 2, y + 2, width, LANE - 4);
   }
-  context.fillStyle = ink;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.fillText(text, x, y + LANE / 2 + 0.5);
+  texts.write(text, { ink }, [x, y + LANE / 2 + 0.5, "center"]);
 }
 
 /** How many there are, where they are too many for lanes. */
-function drawCounts({ context, axis, colours }: Drawing, spans: number[][], colour: string, top: number): void {
+function drawCounts({ context, texts, axis, colours }: Drawing, spans: number[][], colour: string, top: number): void {
   const width = Math.ceil(axis.right - axis.left);
   const change = new Float64Array(width + 2);
   const column = (place: number) => Math.min(width + 1, Math.max(0, Math.round(xOf(axis, place) - axis.left)));
@@ -387,10 +383,7 @@ function drawCounts({ context, axis, colours }: Drawing, spans: number[][], colo
   const height = 3 * PITCH - 8;
   context.fillStyle = colour;
   counts.forEach((n, x) => context.fillRect(axis.left + x, top + height - (n / most) * height, 1.1, (n / most) * height));
-  context.fillStyle = colours.text;
-  context.textAlign = "left";
-  context.textBaseline = "top";
-  context.fillText(`at most ${most} at a time`, axis.left + 4, top);
+  texts.write(`at most ${most} at a time`, { ink: colours.text, halo: colours.back }, [axis.left + 4, top + 6]);
 }
 
 /** From the moment of sending to that of receiving; dashed if the receiver took the buffer later. */
@@ -440,7 +433,7 @@ function hasBacklog(facts: ChannelFacts, from: number, to: number): boolean {
 function Chart({ store, facts, isLocal }: { store: Store; facts: ChannelFacts; isLocal: boolean }) {
   const draw = useCallback(
     (drawing: Drawing) => {
-      const { context, axis, colours } = drawing;
+      const { texts, axis, colours } = drawing;
       const bottom = drawing.height - FOOT;
       drawAxis(store, drawing, 0, bottom);
       drawShortage(store, drawing, facts, 4, bottom);
@@ -448,18 +441,12 @@ function Chart({ store, facts, isLocal }: { store: Store; facts: ChannelFacts; i
       drawLabel({ ...drawing, colours: { ...colours, text: colours.noCredit } }, "backlog, dashed", 32, "strong");
       const most = maximum(facts.credits.values, maximum(facts.backlog.values, 1));
       const y = (value: number) => bottom - (value / most) * (bottom - 8);
-      context.fillStyle = colours.faint;
-      context.textAlign = "right";
-      context.textBaseline = "middle";
-      context.fillText(commas(most), axis.left - 4, y(most) + 2);
-      context.fillText("0", axis.left - 4, bottom - 4);
-      context.save();
-      context.beginPath();
-      context.rect(axis.left, 0, axis.right - axis.left, bottom + 2);
-      context.clip();
-      drawSteps(store, drawing, facts.backlog, y, colours.noCredit, [4, 3]);
-      drawSteps(store, drawing, facts.credits, y, colours.credits, []);
-      context.restore();
+      texts.write(commas(most), { ink: colours.faint }, [axis.left - 4, y(most) + 2, "right"]);
+      texts.write("0", { ink: colours.faint }, [axis.left - 4, bottom - 4, "right"]);
+      texts.inside({ left: axis.left, top: 0, right: axis.right, bottom: bottom + 2 }, () => {
+        drawSteps(store, drawing, facts.backlog, y, colours.noCredit, [4, 3]);
+        drawSteps(store, drawing, facts.credits, y, colours.credits, []);
+      });
     },
     [store, facts, isLocal],
   );

@@ -78,19 +78,15 @@ function atTask(store: Store, axis: Axis, task: number, x: number): number | und
 }
 
 function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Checkpoint | undefined, cut: Cut | undefined, bottom: number): void {
-  const { context, axis } = drawing;
+  const { texts, axis } = drawing;
   const { checkpoints, names } = store.model;
   drawAxis(store, drawing, 0, bottom);
   drawLabel(drawing, "checkpoints", TOP + LANE / 2, "strong");
   tasks.forEach((task, at) => drawLabel(drawing, names.shortTask(task), TOP + (at + 1) * PITCH + LANE / 2));
-  context.save();
-  context.beginPath();
   // With room for a narrow bar at the end of the run.
-  context.rect(axis.left, 0, axis.right - axis.left + NARROW, bottom);
-  context.clip();
+  texts.inside({ left: axis.left, top: 0, right: axis.right + NARROW, bottom }, () => {
   if (chosen) drawSpan(store, drawing, chosen, bottom);
-  let free = 0;
-  for (const one of checkpoints.taken) if (one.triggered >= 0) free = drawJob(store, drawing, one, one === chosen, free);
+  for (const one of checkpoints.taken) if (one.triggered >= 0) drawJob(store, drawing, one, one === chosen);
   tasks.forEach((task, at) => {
     const y = TOP + (at + 1) * PITCH;
     drawRunning(store, drawing, task, y);
@@ -100,7 +96,7 @@ function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Chec
   });
   if (cut) drawElements(store, drawing, tasks, cut);
   if (chosen) drawLines(store, drawing, tasks, chosen);
-  context.restore();
+  });
   tasks.forEach((task, at) => {
     const y = TOP + (at + 1) * PITCH;
     drawAttempts(store, drawing, task, y, LANE);
@@ -116,11 +112,10 @@ function drawSpan(store: Store, { context, axis, colours }: Drawing, chosen: Che
   context.fillRect(begin, 0, Math.max(2, end - begin), bottom);
 }
 
-/** Returns the first pixel behind its number, which is left out where it has no room after ``free``. */
-function drawJob(store: Store, drawing: Drawing, one: Checkpoint, isChosen: boolean, free: number): number {
-  const { context, axis, colours } = drawing;
+function drawJob(store: Store, drawing: Drawing, one: Checkpoint, isChosen: boolean): void {
+  const { context, texts, axis, colours } = drawing;
   const [begin, end] = store.model.checkpoints.placesOf(one).map(axis.x) as [number, number];
-  if (end < axis.left || begin > axis.right) return free;
+  if (end < axis.left || begin > axis.right) return;
   const width = Math.max(NARROW, end - begin);
   context.fillStyle = `${colours.accent}${isChosen ? "66" : "26"}`;
   context.fillRect(begin, TOP, width, LANE);
@@ -130,21 +125,12 @@ function drawJob(store: Store, drawing: Drawing, one: Checkpoint, isChosen: bool
   context.strokeRect(begin + 0.5, TOP + 0.5, width, LANE - 1);
   context.setLineDash([]);
   if (one.outcome === "aborted") drawCross(drawing, Math.max(begin + width / 2, begin + width - CROSS), TOP + LANE / 2);
-  const text = String(one.id);
-  context.fillStyle = colours.text;
-  context.textAlign = "left";
-  context.textBaseline = "middle";
   // Beside a bar that is too narrow for it, and at the end of the run before it.
-  const needed = context.measureText(text).width + 8;
-  const isWide = Math.min(end, axis.right) - Math.max(begin, axis.left) > needed;
-  const beside = begin + width + needed < axis.right ? begin + width + 3 : begin - needed + 5;
-  const left = isWide ? Math.max(begin, axis.left) + 5 : beside;
-  if (left < free) return free;
-  context.strokeStyle = colours.back;
-  context.lineWidth = 3;
-  if (!isWide) context.strokeText(text, left, TOP + LANE / 2 + 0.5);
-  context.fillText(text, left, TOP + LANE / 2 + 0.5);
-  return left + needed - 5;
+  const text = String(one.id);
+  const isWide = Math.min(end, axis.right) - Math.max(begin, axis.left) > texts.widthOf(text) + 8;
+  const y = TOP + LANE / 2 + 0.5;
+  if (isWide) texts.write(text, { ink: colours.text }, [Math.max(begin, axis.left) + 5, y]);
+  else texts.write(text, { ink: colours.text, halo: colours.back }, [begin + width + 3, y], [begin - 3, y, "right"]);
 }
 
 /** A thin line while an attempt of a subtask runs. */

@@ -5,10 +5,11 @@ import type { EventTime, Line } from "../model/event_time";
 import { countUpTo } from "../model/facts";
 import { isGapBetween, Timing, type Marks } from "../model/points";
 import type { WindowBox } from "../model/windows";
-import { atTime, utc } from "../model/text";
+import { atTime, count, utc } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import type { Drawing } from "../ui/canvas";
+import type { Spot } from "../ui/canvas_text";
 import { hatched } from "../ui/colours";
 import { drawAttempts } from "../ui/checkpoint_marks";
 import { drawEventAxis, eventAxis, type EventAxis } from "../ui/event_axis";
@@ -19,11 +20,16 @@ export const MOST_POINTS = 20_000;
 /** With more in view there are no labels, or no boxes. */
 const MOST_LABELS = 40;
 const MOST_LATE_LABELS = 10;
-const MOST_WATERMARK_LABELS = 10;
+const MOST_WATERMARK_LABELS = 40;
 const MOST_WINDOW_LABELS = 24;
+const MOST_LINE_LABELS = 4;
+/** Of two labels without room for both, the one of the lower rank is written. */
+const Rank = { LATE: 0, FIRE: 1, WATERMARK: 2, WINDOW: 3, END: 4, LINE: 5, RECORD: 6 };
 export const MOST_WINDOWS = 2000;
 const MOST_LINES = 24;
 const TOP = 8;
+/** Half of the width of a mark. */
+const MARK = 4;
 const CELL = 2;
 /** The pointer counts the records of so many cells on each side. */
 const AROUND = 2;
@@ -60,7 +66,7 @@ export function windowsInView(of: EventTime, key: number | null, first: number, 
 }
 
 export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelative }: Chart): void {
-  const { context, axis, height } = drawing;
+  const { texts, axis, height } = drawing;
   const { first, last, numbers } = recordsInView(store, of, key);
   const windows = isRelative ? [] : windowsInView(of, key, first, last);
   const lines = linesOf(of);
@@ -70,24 +76,24 @@ export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelat
   const [low, high] = extent(values, isRaster);
   const events = eventAxis(isRelative ? Math.min(low, 0) : low, isRelative ? Math.max(high, 0) : high, TOP, bottom);
   drawAxis(store, drawing, 0, bottom);
-  drawEventAxis(drawing, events, isRelative);
   drawTitle(drawing, of, isRelative);
-  context.save();
-  context.beginPath();
-  context.rect(axis.left, 0, axis.right - axis.left, bottom);
-  context.clip();
-  if (windows.length <= MOST_WINDOWS) {
-    drawWindows(drawing, of, windows, events, key !== null, last, store.model.unfired);
-    markWindows(store, drawing, of, windows, events, last);
-  }
+  drawEventAxis(drawing, events, isRelative);
   const view: View = { store, drawing, of, events, isRelative, first, last };
-  lines.forEach((line) => drawLine(view, line, lines.length));
-  if (isRelative) drawZero(drawing, events);
-  else drawWatermark(view);
-  if (isRaster) drawRaster(view, numbers);
-  else drawPoints(view, numbers);
-  drawAttempts(store, drawing, of.subject.task, TOP, bottom - TOP);
-  context.restore();
+  let hidden = 0;
+  texts.inside({ left: axis.left, top: 0, right: axis.right, bottom }, () => {
+    if (windows.length <= MOST_WINDOWS) {
+      drawWindows(view, windows, key !== null);
+      markWindows(store, drawing, of, windows, events, last);
+    }
+    lines.forEach((line) => drawLine(view, line, lines.length));
+    if (isRelative) drawZero(drawing, events);
+    else drawWatermark(view);
+    if (isRaster) drawRaster(view, numbers);
+    else drawPoints(view, numbers);
+    drawAttempts(store, drawing, of.subject.task, TOP, bottom - TOP);
+    hidden = texts.writeLabels();
+  });
+  if (hidden) drawLabel(drawing, `${count(hidden, "label")} hidden: zoom in`, bottom + 10, "faint");
 }
 
 /** The line of a single channel is that of the task. */
@@ -151,15 +157,11 @@ function extent(values: Float64Array, withoutOutliers: boolean): [number, number
 function drawTitle(drawing: Drawing, { plan }: EventTime, isRelative: boolean): void {
   const isClock = plan !== null && !plan.isJoin && !plan.isEventTime && plan.shape !== "global";
   const title = isRelative ? "event time - watermark" : isClock ? "clock (ms)" : "event time (ms)";
-  const { context, axis, colours } = drawing;
-  context.fillStyle = colours.back;
-  context.fillRect(0, 0, axis.left - 2, 18);
   drawLabel(drawing, title, 10, "strong");
 }
 
-function drawWindows(
-  drawing: Drawing, of: EventTime, boxes: WindowBox[], events: EventAxis, isOfKey: boolean, last: number, unfired: string,
-): void {
+function drawWindows(view: View, boxes: WindowBox[], isOfKey: boolean): void {
+  const { drawing, of, events, last } = view;
   const { context, axis, colours } = drawing;
   const hatching = hatched(context, `${colours.window}66`);
   const x = (place: number) => (place > last ? axis.right + 2 : axis.x(place));
@@ -184,18 +186,37 @@ function drawWindows(
     for (const fire of box.fires) {
       context.fillStyle = colours.window;
       context.fillRect(x(fire.place) - 1.5, top, 3, bottom - top);
-      if (hasLabels) {
-        const word = fire.result === 2 ? "purges" : "fires with";
-        halo(drawing, `${word} ${fire.rows}`, x(fire.place) + 6, top + 12, colours.window, "left");
-      }
     }
-    if (!hasLabels) continue;
-    halo(drawing, `[${shortTime(box.start, events)}, ${shortTime(box.end, events)})`, Math.max(begin, axis.left) + 6, top + 12, colours.window, "left", end - begin);
-    if (box.isMerged) halo(drawing, "merged", Math.max(begin, axis.left) + 6, bottom - 8, colours.window, "left", end - begin);
-    else if (box.isLost) halo(drawing, "ends with its attempt", Math.min(end, axis.right) - 6, bottom - 8, colours.window, "right", end - begin);
-    else if (!box.fires.length && !box.hasFired && box.gone === Infinity) {
-      halo(drawing, unfired, Math.min(end, axis.right) - 6, bottom - 8, colours.window, "right");
-    }
+    if (hasLabels) labelWindow(view, box, { begin, end, top, bottom }, x);
+  }
+}
+
+interface Place {
+  begin: number;
+  end: number;
+  top: number;
+  bottom: number;
+}
+
+/** What it fires with, its bounds, and why it ends without a fire. */
+function labelWindow({ store, drawing, events }: View, box: WindowBox, { begin, end, top, bottom }: Place, x: (place: number) => number): void {
+  const { texts, axis, colours } = drawing;
+  const style = { ink: colours.window, halo: colours.back };
+  const [left, right] = [Math.max(begin, axis.left) + 6, Math.min(end, axis.right) - 6];
+  const [high, low] = [top + 12, bottom - 8];
+  for (const fire of box.fires) {
+    const text = `${fire.result === 2 ? "purges" : "fires with"} ${fire.rows}`;
+    const at = x(fire.place);
+    texts.label(Rank.FIRE, text, style, [at + 6, high], [at - 6, high, "right"], [at + 6, low], [at - 6, low, "right"]);
+  }
+  const bounds = `[${shortTime(box.start, events)}, ${shortTime(box.end, events)})`;
+  const isWide = texts.widthOf(bounds) <= right - left;
+  const inside: Spot[] = [[left, high], [left, low], [right, high, "right"], [right, low, "right"]];
+  texts.label(Rank.WINDOW, bounds, style, ...(isWide ? inside : inside.slice(0, 2)));
+  if (box.isMerged) texts.label(Rank.END, "merged", style, [left, low], [right, low, "right"], [left, high]);
+  else if (box.isLost) texts.label(Rank.END, "ends with its attempt", style, [right, low, "right"], [right, high, "right"]);
+  else if (!box.fires.length && !box.hasFired && box.gone === Infinity) {
+    texts.label(Rank.END, store.model.unfired, style, [right, low, "right"], [right, high, "right"]);
   }
 }
 
@@ -212,14 +233,15 @@ function markWindows(store: Store, { axis, marks }: Drawing, of: EventTime, boxe
 /** The watermark of a channel or split, thin and dashed; a gap while it is idle. */
 function drawLine(view: View, { marks, label }: Line, lines: number): void {
   const { drawing, of, isRelative } = view;
-  const { context, axis, colours } = drawing;
+  const { context, texts, axis, colours } = drawing;
   context.strokeStyle = colours.watermark;
   context.lineWidth = 1;
   context.setLineDash([5, 4]);
   const steps = isRelative ? difference(marks, of.watermark) : marks;
   const end = stepLine(view, steps, `watermark ${label}`, marks);
   context.setLineDash([]);
-  if (end && lines <= 4) halo(drawing, label, Math.min(end.x, axis.right) - 4, end.y - 8, colours.watermark, "right");
+  const x = Math.min(end?.x ?? 0, axis.right) - 4;
+  if (end && lines <= MOST_LINE_LABELS) texts.label(Rank.LINE, label, { ink: colours.watermark, halo: colours.back }, [x, end.y - 8, "right"], [x, end.y + 9, "right"]);
 }
 
 function difference(marks: Marks, watermark: Marks): Marks {
@@ -274,7 +296,7 @@ function stepLine(
 
 function drawWatermark(view: View): void {
   const { drawing, of, events, first, last } = view;
-  const { context, axis, colours } = drawing;
+  const { context, texts, axis, colours } = drawing;
   const { places, values, idle } = of.watermark;
   context.strokeStyle = colours.watermark;
   context.lineWidth = 2.4;
@@ -284,10 +306,10 @@ function drawWatermark(view: View): void {
   for (let at = Math.max(0, from); at < to; at++) {
     if (values[at]! <= -BOUND) continue;
     const text = idle[at] ? "idle" : `watermark ${shortTime(values[at]!, events)}`;
-    const y = Math.max(events.top + 8, events.y(values[at]!) - 9);
-    const [width, x] = [context.measureText(text).width, axis.x(places[at]!)];
-    const isLeft = x + 6 + width > axis.right;
-    halo(drawing, text, isLeft ? x - 5 : x + 5, y, colours.watermark, isLeft ? "right" : "left");
+    const y = Math.max(events.top, events.y(values[at]!));
+    const x = axis.x(places[at]!);
+    const spots: Spot[] = [[x + 5, y - 9], [x - 5, y - 9, "right"], [x + 5, y + 10], [x - 5, y + 10, "right"]];
+    texts.label(Rank.WATERMARK, text, { ink: colours.watermark, halo: colours.back }, ...spots);
   }
 }
 
@@ -301,7 +323,7 @@ function drawZero({ context, axis, colours }: Drawing, events: EventAxis): void 
 }
 
 function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
-  const { context, axis, colours } = drawing;
+  const { context, texts, axis, colours } = drawing;
   const { points } = of;
   const add = drawing.marks.layer("record", (number) => recordTip(store, of, number));
   const mark = (number: number, x: number, y: number) => {
@@ -310,6 +332,11 @@ function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: U
   };
   const late: number[] = [];
   const hasLabels = numbers.length <= MOST_LABELS;
+  /** Beside a mark, and beside all others. */
+  const label = (rank: number, text: string, x: number, y: number, ink: string) => {
+    texts.reserve({ left: x - MARK, right: x + MARK, top: y - MARK, bottom: y + MARK });
+    texts.label(rank, text, { ink, halo: colours.back }, [x + 9, y], [x - 9, y, "right"], [x + 6, y - 11], [x + 6, y + 11]);
+  };
   for (const number of numbers) {
     const timing = points.timings[number]!;
     if (timing === Timing.LATE) {
@@ -319,7 +346,7 @@ function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: U
     const y = valueOf(of, number, isRelative);
     if (y === null) continue;
     mark(number, axis.x(points.places[number]!), events.y(y));
-    if (hasLabels) halo(drawing, shortTime(points.timestamps[number]!, events), axis.x(points.places[number]!) + 9, events.y(y), colours.text, "left");
+    if (hasLabels) label(Rank.RECORD, shortTime(points.timestamps[number]!, events), axis.x(points.places[number]!), events.y(y), colours.text);
   }
   for (const number of late) {
     const value = valueOf(of, number, isRelative);
@@ -339,8 +366,7 @@ function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: U
     mark(number, x, y);
     if (late.length > MOST_LATE_LABELS) continue;
     const text = `${atTime(points.timestamps[number]!)} is late: watermark ${atTime(points.watermarks[number]!)}`;
-    const isLeft = x + context.measureText(text).width + 12 > axis.right;
-    halo(drawing, text, isLeft ? x - 9 : x + 9, y, colours.late, isLeft ? "right" : "left");
+    label(Rank.LATE, text, x, y, colours.late);
   }
 }
 
@@ -414,18 +440,4 @@ function drawRaster({ drawing, of, events, isRelative }: View, numbers: Uint32Ar
     return cellsTip(sums, at);
   });
   add(0, axis.left, events.top, axis.right - axis.left, events.bottom - events.top);
-}
-
-function halo(
-  { context, colours }: Drawing, text: string, x: number, y: number, colour: string, align: CanvasTextAlign, room = Infinity,
-): void {
-  if (context.measureText(text).width + 8 > room) return;
-  context.textAlign = align;
-  context.textBaseline = "middle";
-  context.lineJoin = "round";
-  context.strokeStyle = colours.back;
-  context.lineWidth = 3;
-  context.strokeText(text, x, y);
-  context.fillStyle = colour;
-  context.fillText(text, x, y);
 }

@@ -2,7 +2,7 @@
 
 import { useCallback } from "preact/hooks";
 import type { Store } from "../store";
-import { drawAxis, drawLabel, shortened } from "../ui/axis";
+import { drawAxis, drawLabel } from "../ui/axis";
 import { drawAttempts } from "../ui/checkpoint_marks";
 import { TimeCanvas, type Drawing } from "../ui/canvas";
 
@@ -89,13 +89,9 @@ function lanesInView(store: Store, bars: Bar[]): Lanes {
 }
 
 function drawBars(drawing: Drawing, { bars, lanes }: Lanes, top: number): void {
-  const { context, axis, colours } = drawing;
+  const { context, texts, axis, colours } = drawing;
   const x = (place: number) => (place === Infinity ? axis.right + 20 : axis.x(place));
-  context.save();
-  context.beginPath();
-  context.rect(axis.left, 0, axis.right - axis.left, drawing.height);
-  context.clip();
-  bars.forEach((bar, at) => {
+  texts.inside({ left: axis.left, top: 0, right: axis.right, bottom: drawing.height }, () => bars.forEach((bar, at) => {
     const y = top + lanes[at]! * PITCH;
     const [begin, end] = [x(bar.begin), x(bar.end)];
     context.fillStyle = `${colours.accent}26`;
@@ -109,15 +105,12 @@ function drawBars(drawing: Drawing, { bars, lanes }: Lanes, top: number): void {
     context.fillStyle = colours.text;
     for (const fire of bar.fires) context.fillRect(x(fire.place) - 1.5, y - 1, 3, LANE + 2);
     if (bar.sign === "deleted") drawCross(drawing, end, y + LANE / 2);
-  });
-  context.restore();
+  }));
 }
 
 /** The value in each part of a bar that has room for it, and what it fires with. */
 function drawTexts(drawing: Drawing, bar: Bar, y: number, x: (place: number) => number): void {
-  const { context, axis, colours } = drawing;
-  context.textBaseline = "middle";
-  context.textAlign = "left";
+  const { context, texts, axis, colours } = drawing;
   const parts = [...bar.changes, ...bar.fires].sort((one, other) => one.place - other.place);
   parts.forEach((part, at) => {
     const left = Math.max(axis.left, x(part.place));
@@ -127,8 +120,7 @@ function drawTexts(drawing: Drawing, bar: Bar, y: number, x: (place: number) => 
       context.fillRect(x(part.place), y, 1, LANE);
     }
     if (right - left < 16) return;
-    context.fillStyle = colours.text;
-    context.fillText(shortened(context, part.text, right - left - 8), left + 5, y + LANE / 2 + 0.5);
+    texts.writeShort(part.text, right - left - 8, { ink: colours.text }, [left + 5, y + LANE / 2 + 0.5]);
   });
 }
 

@@ -5,7 +5,7 @@ import { useCallback, useMemo } from "preact/hooks";
 import { commas, count, duration, moment } from "../model/text";
 import { Outcome, TRACKS, type Part, type Track, type TrackName } from "../model/timeline";
 import type { Store } from "../store";
-import { drawAxis, drawLabel, shortened } from "../ui/axis";
+import { drawAxis, drawLabel } from "../ui/axis";
 import { growth, TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
 import { hatched, type Colours } from "../ui/colours";
 import { drawAttempts, drawBarriers } from "../ui/checkpoint_marks";
@@ -178,7 +178,7 @@ function linesOf(store: Store, tasks: number[], detailed: number, names: TrackNa
 
 /** ``grown``: how many times higher than in ``lines`` everything is. */
 function drawLines(store: Store, drawing: Drawing, lines: Line[], grown: number): void {
-  const { context, axis, colours } = drawing;
+  const { context, texts, axis, colours } = drawing;
   drawAxis(store, drawing, 0, drawing.height - FOOT);
   const fill = fills(context, colours);
   for (const { task, track, ...place } of lines) {
@@ -191,15 +191,12 @@ function drawLines(store: Store, drawing: Drawing, lines: Line[], grown: number)
       continue;
     }
     drawLabel(drawing, `   ${TRACK_WORDS[track.name]}`, y + (ROW_PITCH * grown) / 2, "faint");
-    context.save();
-    context.beginPath();
-    context.rect(axis.left, y - 2, axis.right - axis.left, height + 4);
-    context.clip();
-    markNarrow(store, drawing, task, track, { y, height });
-    if (track.isCrowded) drawNumber(store, drawing, track, y, height);
-    else track.rows.forEach((things, row) => drawRow(store, drawing, task, track, things, { y: y + row * ROW_PITCH * grown, height: ROW * grown }, fill));
-    if (track.name === "checkpoints") drawBarriers(store, drawing, task, y, height);
-    context.restore();
+    texts.inside({ left: axis.left, top: y - 2, right: axis.right, bottom: y + height + 2 }, () => {
+      markNarrow(store, drawing, task, track, { y, height });
+      if (track.isCrowded) drawNumber(store, drawing, track, y, height);
+      else track.rows.forEach((things, row) => drawRow(store, drawing, task, track, things, { y: y + row * ROW_PITCH * grown, height: ROW * grown }, fill));
+      if (track.name === "checkpoints") drawBarriers(store, drawing, task, y, height);
+    });
   }
 }
 
@@ -274,7 +271,7 @@ function drawRow(
   drawShares(context, axis.left, row, shares, fill);
 }
 
-function drawBar({ context, axis, colours }: Drawing, begin: number, end: number, { y, height }: Row, part: Part, fill: Fill, text: string): void {
+function drawBar({ context, texts, axis, colours }: Drawing, begin: number, end: number, { y, height }: Row, part: Part, fill: Fill, text: string): void {
   const left = Math.max(begin, axis.left - 2);
   const width = Math.min(end, axis.right + 2) - left;
   context.fillStyle = fill;
@@ -282,19 +279,10 @@ function drawBar({ context, axis, colours }: Drawing, begin: number, end: number
   context.strokeStyle = colours.back;
   context.lineWidth = 1;
   if (width > 3) context.strokeRect(left + 0.5, y + 0.5, width - 1, height - 1);
-  if (width < 24) return;
-  const words = shortened(context, text, width - 8);
-  if (words.length < 3) return;
-  context.textAlign = "left";
-  context.textBaseline = "middle";
-  const at = [Math.max(left, axis.left) + 4, y + height / 2 + 0.5] as const;
-  if (IS_HATCHED.has(part)) {
-    context.lineWidth = 4;
-    context.strokeStyle = colours.back;
-    context.strokeText(words, ...at);
-    context.fillStyle = colours.text;
-  } else context.fillStyle = part === "wait_buffer" ? colours.back : IS_DARK.has(part) ? "#ffffff" : "#000000";
-  context.fillText(words, ...at);
+  const from = Math.max(left, axis.left) + 4;
+  const ink = part === "wait_buffer" ? colours.back : IS_DARK.has(part) ? "#ffffff" : "#000000";
+  const style = IS_HATCHED.has(part) ? { ink: colours.text, halo: colours.back } : { ink };
+  texts.writeShort(text, Math.min(end, axis.right) - from - 3, style, [from, y + height / 2]);
 }
 
 /** A diamond where a timer fires, a cross where it is cancelled or a call fails. */
@@ -341,20 +329,14 @@ function drawShares(
 }
 
 /** The number of open things over time, where rows would be too many. */
-function drawNumber(store: Store, { context, axis, colours }: Drawing, track: Track, y: number, height: number): void {
+function drawNumber(store: Store, { context, texts, axis, colours }: Drawing, track: Track, y: number, height: number): void {
   const most = track.mostOpen;
   context.fillStyle = colours.watermark;
   for (let x = axis.left; x < axis.right; x++) {
     const bar = (track.openCount(store.placeOf(axis.valueAt(x))) / most) * height;
     if (bar > 0) context.fillRect(x, y + height - bar, 1.1, bar);
   }
-  context.fillStyle = colours.text;
-  context.strokeStyle = colours.back;
-  context.lineWidth = 3;
-  context.textAlign = "left";
-  context.textBaseline = "top";
-  context.strokeText(`at most ${commas(most)}`, axis.left + 4, y);
-  context.fillText(`at most ${commas(most)}`, axis.left + 4, y);
+  texts.write(`at most ${commas(most)}`, { ink: colours.text, halo: colours.back }, [axis.left + 4, y + 6]);
 }
 
 /** A click on a lane selects its subtask. */

@@ -32,7 +32,7 @@ HOW_TO_INSTALL = (
 )
 
 OpenReport = Callable[..., Page]
-"""Opens the report of a recording: name, address part after #, dark."""
+"""Opens the report of a recording: name, address part after #, dark, size of the window, script that runs first."""
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +86,23 @@ def open_report(browser: Browser, recordings: Callable[[str], Recording]) -> Ite
     problems: list[str] = []
     pages: list[Page] = []
 
-    def show(name: str | Recording, place: str = "", dark: bool = False) -> Page:
+    def show(
+        name: str | Recording,
+        place: str = "",
+        dark: bool = False,
+        size: tuple[int, int] = (1280, 900),
+        script: str = "",
+    ) -> Page:
         recording = recordings(name) if isinstance(name, str) else name
         file = Path(f"{recording.directory}.html")
         if not file.exists():
             verdicts = law_data(recording, "out/run", validate(open_runs([recording])))
             file.write_text(html_of(build_payload(recording, "out/run", verdicts)))
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="dark" if dark else "light")
+        page = browser.new_page(
+            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+        )
+        if script:
+            page.add_init_script(script)
         page.on("console", lambda message: problems.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))
         page.on("request", lambda request: problems.append(request.url) if file.name not in request.url else None)

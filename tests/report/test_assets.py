@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tests.support.pages.report_assets import ASSETS, BUILD, WEB, bundled, fingerprints
 
@@ -28,3 +29,11 @@ def test_versions_of_packages_are_exact() -> None:
     about = json.loads((WEB / "package.json").read_text())
 
     assert all(version[0].isdigit() for kind in ("dependencies", "devDependencies") for version in about[kind].values())
+
+
+def test_only_one_file_of_the_viewer_writes_and_clips_on_canvases() -> None:
+    sources = sorted((WEB / "src").rglob("*.ts*"))
+
+    found = [path.name for path in sources if re.search(r"\.(fillText|strokeText|clip)\(", path.read_text("utf-8"))]
+
+    assert found == ["canvas_text.ts"]

@@ -52,7 +52,8 @@ MEASURE: Final = """
 () => {
     const problems = []
     const isIn = (one, other, by) =>
-        one.left >= other.left - by && one.right <= other.right + by && one.top >= other.top - by && one.bottom <= other.bottom + by
+        one.left >= other.left - by && one.right <= other.right + by &&
+        one.top >= other.top - by && one.bottom <= other.bottom + by
     const overlap = (one, other, by) =>
         Math.min(one.right, other.right) - Math.max(one.left, other.left) > by &&
         Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > by
@@ -82,22 +83,24 @@ MEASURE: Final = """
             const room = (bottom - top) / 5
             return {element: text, text: text.textContent, left, right, top: top + room, bottom: bottom - room}
         })
-        const scroller = svg.closest('.graph') ?? svg.parentElement
+        const scroller = svg.closest('.graph, .scroll')
         const isScrolled = scroller.scrollWidth > scroller.clientWidth
+        const isReadable = svg.dataset.scale === '0.7' || svg.clientWidth <= parseFloat(getComputedStyle(svg).minWidth)
         for (const one of found) {
             if (!isIn(one, boxOf(svg), 0.5)) problems.push(`${where}: "${one.text}" is outside the picture`)
-            const vertex = one.element.closest('.vertex')
-            const edge = one.element.closest('.edge-label')
-            const box = vertex?.querySelector('.box') ?? (one.element.matches('.in-box') ? one.element.parentElement.querySelector('rect') : null)
+            const own = one.element.matches('.in-box') ? one.element.parentElement.querySelector('rect') : null
+            const box = one.element.closest('.vertex')?.querySelector('.box') ?? own
             if (box && !isIn(one, boxOf(box), -2)) problems.push(`${where}: "${one.text}" leaves its box`)
-            const capsule = edge?.querySelector('.capsule')
+            const capsule = one.element.closest('.edge-label')?.querySelector('.capsule')
             if (capsule && (one.left < boxOf(capsule).left - 1 || one.right > boxOf(capsule).right + 1)) {
                 problems.push(`${where}: "${one.text}" is wider than its edge`)
             }
             if (one.bottom - one.top < 5) problems.push(`${where}: "${one.text}" is too small to read`)
         }
         apart(where, found)
-        if (isScrolled && svg.dataset.smallest === undefined) problems.push(`${where}: ${scroller.scrollWidth} px wide in ${scroller.clientWidth}`)
+        if (isScrolled && !isReadable) {
+            problems.push(`${where}: ${scroller.scrollWidth} px wide in ${scroller.clientWidth}`)
+        }
     }
     for (const element of document.querySelectorAll('#app *:not(canvas, select, option, svg *)')) {
         const style = getComputedStyle(element)
@@ -105,7 +108,8 @@ MEASURE: Final = """
         if (!isCut || style.display === 'inline' || /auto|scroll/.test(style.overflowX) || element.title) continue
         problems.push(`<${element.localName} class="${element.className}">: ${element.scrollWidth} px in ${element.clientWidth}`)
     }
-    if (document.documentElement.scrollWidth > innerWidth) problems.push(`the page is ${document.documentElement.scrollWidth} px wide`)
+    const {scrollWidth} = document.documentElement
+    if (scrollWidth > innerWidth) problems.push(`the page is ${scrollWidth} px wide`)
     return problems
 }
 """

@@ -19,32 +19,46 @@ export interface Line {
   y: number;
 }
 
+/** Widths of boxes, by the name, and of labels of edges. */
+export interface Sizes {
+  least: number;
+  most: number;
+  label: number;
+  apart: number;
+}
+
 export interface Layout {
+  sizes: Sizes;
   boxes: Box[];
   lines: Line[];
   width: number;
   height: number;
 }
 
-export const BOX_WIDTH = 220;
 export const BOX_HEIGHT = 78;
 export const SUBTASK_HEIGHT = 18;
-export const LABEL_WIDTH = 168;
 export const LABEL_HEIGHT = 48;
 /** Of the line below a label that says why its exchange is aligned. */
 export const MARK_HEIGHT = 16;
+export const ROOMY: Sizes = { least: 220, most: 320, label: 168, apart: 28 };
+/** For a long job in a narrow place. */
+export const COMPACT: Sizes = { least: 120, most: 120, label: 104, apart: 16 };
+/** Left and right of a name. */
+export const PADDING = 10;
 const MARGIN = 8;
 
-export function layoutOf(names: Names, expanded: ReadonlySet<number>): Layout {
+/** ``widthOf``: of the name of a vertex. */
+export function layoutOf(names: Names, expanded: ReadonlySet<number>, sizes: Sizes, widthOf: (vertex: number) => number): Layout {
   const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: 28, marginx: MARGIN, marginy: MARGIN });
+  graph.setGraph({ rankdir: "LR", nodesep: 24, ranksep: sizes.apart, marginx: MARGIN, marginy: MARGIN });
   for (const vertex of names.vertices) {
     const more = expanded.has(vertex) ? names.tasksOf(vertex).length * SUBTASK_HEIGHT + 6 : 0;
-    graph.setNode(String(vertex), { width: BOX_WIDTH, height: BOX_HEIGHT + more });
+    const width = Math.min(sizes.most, Math.max(sizes.least, Math.ceil(widthOf(vertex)) + 2 * PADDING));
+    graph.setNode(String(vertex), { width, height: BOX_HEIGHT + more });
   }
   for (const edge of names.edges.values()) {
     const height = LABEL_HEIGHT + (names.forced(edge.id) ? MARK_HEIGHT : 0);
-    const label = { width: LABEL_WIDTH, height, labelpos: "c" };
+    const label = { width: sizes.label, height, labelpos: "c" };
     graph.setEdge(String(edge.source), String(edge.target), label, String(edge.id));
   }
   dagreLayout(graph);
@@ -57,5 +71,5 @@ export function layoutOf(names: Names, expanded: ReadonlySet<number>): Layout {
     return { id: Number(edge.name), points, x, y };
   });
   const { width, height } = graph.graph() as { width: number; height: number };
-  return { boxes, lines, width: width || 0, height: height || 0 };
+  return { sizes, boxes, lines, width: width || 0, height: height || 0 };
 }

@@ -85,10 +85,8 @@ export class Texts {
 
   /** Writes a text with "…" at its end if it is wider than its room; nothing if few letters are left of it. */
   writeShort(text: string, room: number, style: Style, spot: Spot, least = LEAST_LETTERS): boolean {
-    if (this.widthOf(text, style.isStrong) <= room) return this.write(text, style, spot);
-    let letters = text.length - 1;
-    while (letters >= least && this.widthOf(`${text.slice(0, letters)}…`, style.isStrong) > room) letters--;
-    return letters >= least && this.write(`${text.slice(0, letters)}…`, style, spot);
+    const words = shortened(text, room, (part) => this.widthOf(part, style.isStrong));
+    return (words === text || words.length > least) && this.write(words, style, spot);
   }
 
   /** For ``writeLabels``; those of lower ranks come first. */
@@ -138,6 +136,21 @@ export class Texts {
     });
     this.reserve(box);
   }
+}
+
+/** With "…" at its end if it is wider than its room; "" if not even a letter has room. */
+export function shortened(text: string, room: number, widthOf: (text: string) => number): string {
+  if (widthOf(text) <= room) return text;
+  let letters = text.length - 1;
+  while (letters > 0 && widthOf(`${text.slice(0, letters)}…`) > room) letters--;
+  return letters > 0 ? `${text.slice(0, letters)}…` : "";
+}
+
+/** Measures texts of a font outside of a canvas. */
+export function measureOf(font: string): (text: string) => number {
+  const context = document.createElement("canvas").getContext("2d")!;
+  context.font = font;
+  return (text) => context.measureText(text).width;
 }
 
 function rowsOf({ top, bottom }: Box): number[] {

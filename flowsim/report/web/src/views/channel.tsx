@@ -112,38 +112,40 @@ function Picture({ store, facts, source, target }: Ends) {
   };
   const isOut = now.credits === 0 && now.backlog > 0;
   return (
-    <svg class="picture" viewBox="0 0 1240 132" role="img" aria-label={wordsOf(now)}>
-      <text class="strong" x="172" y="34" text-anchor="end">{short(names.shortTask(source))}</text>
-      <text class="faint" x="172" y="52" text-anchor="end">queue of the subpartition</text>
-      <text class="faint" x="172" y="70" text-anchor="end">{stateOf(source)}</text>
-      <Boxes x={184} boxes={senderBoxes(now)} />
-      <text class={isOut ? "no-credit strong" : "strong"} x="184" y="104">backlog {now.backlog}</text>
-      <path class="edge" d="M600 38H800" marker-end="url(#to-right)" />
-      <text class="faint" x="700" y="30" text-anchor="middle">
-        {now.inFlight.length ? `sent, not yet taken: ${listed(now.inFlight)}` : "data"}
-      </text>
-      {now.credits !== null && (
-        <>
-          <path class="credit-line" d="M800 66H600" marker-end="url(#to-left)" />
-          <text class={isOut ? "no-credit strong" : "credit strong"} x="600" y="90">{count(now.credits, "credit")}</text>
-          <CreditDots x={676} number={now.credits} />
-          {now.creditsOnTheWay > 0 && (
-            <text class="credit" x="800" y="90" text-anchor="end">{now.creditsOnTheWay} on the way</text>
-          )}
-        </>
-      )}
-      <Boxes x={816} boxes={receiverBoxes(now)} />
-      <text class="strong" x="816" y="104">{short(names.shortTask(target))}</text>
-      <text class="faint" x="816" y="122">buffers of the channel; {stateOf(target)}</text>
-      <defs>
-        <marker id="to-right" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
-          <path class="arrow" d="M0 0 8 4 0 8Z" />
-        </marker>
-        <marker id="to-left" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
-          <path class="credit-fill" d="M0 0 8 4 0 8Z" />
-        </marker>
-      </defs>
-    </svg>
+    <div class="scroll">
+      <svg class="picture" viewBox="0 0 1240 132" role="img" aria-label={wordsOf(now)}>
+        <text class="strong" x="172" y="34" text-anchor="end">{short(names.shortTask(source))}</text>
+        <text class="faint" x="172" y="52" text-anchor="end">queue of the subpartition</text>
+        <text class="faint" x="172" y="70" text-anchor="end">{stateOf(source)}</text>
+        <Boxes x={184} boxes={senderBoxes(now)} />
+        <text class={isOut ? "no-credit strong" : "strong"} x="184" y="104">backlog {now.backlog}</text>
+        <path class="edge" d="M600 38H800" marker-end="url(#to-right)" />
+        <text class="faint" x="700" y="30" text-anchor="middle">
+          {now.inFlight.length ? `sent, not yet taken: ${listed(now.inFlight)}` : "data"}
+        </text>
+        {now.credits !== null && (
+          <>
+            <path class="credit-line" d="M800 66H600" marker-end="url(#to-left)" />
+            <text class={isOut ? "no-credit strong" : "credit strong"} x="600" y="90">{count(now.credits, "credit")}</text>
+            <CreditDots x={676} number={now.credits} />
+            {now.creditsOnTheWay > 0 && (
+              <text class="credit" x="800" y="90" text-anchor="end">{now.creditsOnTheWay} on the way</text>
+            )}
+          </>
+        )}
+        <Boxes x={816} boxes={receiverBoxes(now)} />
+        <text class="strong" x="816" y="104">{short(names.shortTask(target))}</text>
+        <text class="faint" x="816" y="122">buffers of the channel; {stateOf(target)}</text>
+        <defs>
+          <marker id="to-right" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
+            <path class="arrow" d="M0 0 8 4 0 8Z" />
+          </marker>
+          <marker id="to-left" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
+            <path class="credit-fill" d="M0 0 8 4 0 8Z" />
+          </marker>
+        </defs>
+      </svg>
+    </div>
   );
 }
 

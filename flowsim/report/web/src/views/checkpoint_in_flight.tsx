@@ -129,30 +129,32 @@ export function ChannelAtCut({ store, one, cut }: PictureProps) {
   return (
     <figure class="cut">
       <figcaption>Channel {names.channel(barrier.channel)} at checkpoint {one.id}</figcaption>
-      <svg class="picture" viewBox="0 0 1240 132" role="img" aria-label={`${words}; ${parts.map(({ lines }) => lines.join(" ")).join("; ")}; ${behindWords} behind it`}>
-        <text class="strong" x="172" y="72" text-anchor="end">{short(names.shortTask(channel.source))}</text>
-        <text class="faint" x="172" y="90" text-anchor="end">writes on this side</text>
-        <Box x={LEFT} width={OUTER} kind="reserved" lines={[behindWords, "behind the barrier,", "repeated after a restart"]} />
-        {parts.map(({ kind, lines }, at) => <Box key={at} x={from + at * width} width={width} kind={kind} lines={lines} />)}
-        <Box x={to} width={OUTER} kind="reserved" lines={["read before", "the snapshot: part of", "the receiver's state"]} />
-        <text class="strong" x={RIGHT + 12} y="72">{short(names.shortTask(channel.target))}</text>
-        <text class="faint" x={RIGHT + 12} y="90">reads on this side</text>
-        <path class="barrier" d={`M${from} ${TOP - 8}V${TOP + HEIGHT + 8}`} />
-        <text class="faint" x={from} y={TOP + HEIGHT + 24} text-anchor="middle">barrier written</text>
-        {overtakes && (
-          <>
-            <path class="barrier" d={`M${to} ${TOP - 8}V${TOP + HEIGHT + 8}`} stroke-dasharray="4 3" />
-            <path class="barrier" d={`M${from} ${TOP - 8}C${from + 60} ${TOP - 30} ${to - 60} ${TOP - 30} ${to - 3} ${TOP - 10}`} marker-end="url(#overtakes)" />
-            <text class="faint" x={to} y={TOP + HEIGHT + 24} text-anchor="middle">barrier goes first</text>
-          </>
-        )}
-        <text class="strong" x={(from + to) / 2} y={overtakes ? 14 : TOP - 12} text-anchor="middle">{words}</text>
-        <defs>
-          <marker id="overtakes" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-            <path class="barrier-tip" d="M0 0 8 4 0 8Z" />
-          </marker>
-        </defs>
-      </svg>
+      <div class="scroll">
+        <svg class="picture" viewBox="0 0 1240 132" role="img" aria-label={`${words}; ${parts.map(({ lines }) => lines.join(" ")).join("; ")}; ${behindWords} behind it`}>
+          <text class="strong" x="172" y="72" text-anchor="end">{short(names.shortTask(channel.source))}</text>
+          <text class="faint" x="172" y="90" text-anchor="end">writes on this side</text>
+          <Box x={LEFT} width={OUTER} kind="reserved" lines={[behindWords, "behind the barrier,", "repeated after a restart"]} />
+          {parts.map(({ kind, lines }, at) => <Box key={at} x={from + at * width} width={width} kind={kind} lines={lines} />)}
+          <Box x={to} width={OUTER} kind="reserved" lines={["read before", "the snapshot: part of", "the receiver's state"]} />
+          <text class="strong" x={RIGHT + 12} y="72">{short(names.shortTask(channel.target))}</text>
+          <text class="faint" x={RIGHT + 12} y="90">reads on this side</text>
+          <path class="barrier" d={`M${from} ${TOP - 8}V${TOP + HEIGHT + 8}`} />
+          <text class="faint" x={from} y={TOP + HEIGHT + 24} text-anchor="middle">barrier written</text>
+          {overtakes && (
+            <>
+              <path class="barrier" d={`M${to} ${TOP - 8}V${TOP + HEIGHT + 8}`} stroke-dasharray="4 3" />
+              <path class="barrier" d={`M${from} ${TOP - 8}C${from + 60} ${TOP - 30} ${to - 60} ${TOP - 30} ${to - 3} ${TOP - 10}`} marker-end="url(#overtakes)" />
+              <text class="faint" x={to} y={TOP + HEIGHT + 24} text-anchor="middle">barrier goes first</text>
+            </>
+          )}
+          <text class="strong" x={(from + to) / 2} y={overtakes ? 14 : TOP - 12} text-anchor="middle">{words}</text>
+          <defs>
+            <marker id="overtakes" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+              <path class="barrier-tip" d="M0 0 8 4 0 8Z" />
+            </marker>
+          </defs>
+        </svg>
+      </div>
     </figure>
   );
 }

@@ -1,15 +1,16 @@
 /** The job graph: tasks in the colours of Flink's web UI, and on each edge queue, credits and receiver. */
 
 import { signal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ChannelState } from "../model/channels";
 import {
-  BOX_HEIGHT, layoutOf, LABEL_HEIGHT, LABEL_WIDTH, MARK_HEIGHT, SUBTASK_HEIGHT, type Box, type Line,
+  BOX_HEIGHT, COMPACT, layoutOf, LABEL_HEIGHT, MARK_HEIGHT, PADDING, ROOMY, SUBTASK_HEIGHT, type Box, type Layout, type Line,
 } from "../model/layout";
 import type { Task } from "../model/names";
 import { STATES, STATE_WORDS, type Shares } from "../model/states";
-import { count } from "../model/text";
+import { count, joined } from "../model/text";
 import type { Store } from "../store";
+import { measureOf, shortened } from "../ui/canvas_text";
 import { asButton } from "../ui/keyboard";
 import { Lanes, StateLegend } from "../ui/lanes";
 import type { Tip } from "../ui/marks";
@@ -18,10 +19,21 @@ import type { View } from "./view";
 
 /** Shares are those of this part of the time in view, around the cursor. */
 const AROUND = 1 / 20;
+/** Of a buffer, and how many each end of an edge shows; a short edge shows fewer. */
+const CELL = 10;
 const MOST_CELLS = 5;
-const NAME_LENGTH = 27;
 /** Of subtasks or channels in the text of a mark. */
 const MOST_LINES = 8;
+const MOST_CELLS_OF_SHORT = 3;
+const BORDERS = 2;
+/** A smaller picture could not be read: it scrolls. */
+const LEAST_SCALE = 0.7;
+/** Below this scale boxes and labels are made shorter first. */
+const ROOMY_SCALE = 0.8;
+const FONT = "system-ui, 'DejaVu Sans', sans-serif";
+
+const nameWidth = measureOf(`600 13px ${FONT}`);
+const labelWidth = measureOf(`12px ${FONT}`);
 
 const expanded = signal<ReadonlySet<number>>(new Set());
 
@@ -31,13 +43,39 @@ function toggle(vertex: number): void {
   expanded.value = next;
 }
 
-export function GraphPanel({ store }: { store: Store }) {
+/** The place that a graph has, in pixels: as wide as its box, and at most as high as the style sheet allows. */
+interface Room {
+  width: number;
+  height: number;
+}
+
+/** The layout that is readable in its place, and how much smaller it is drawn. */
+function fitted(store: Store, open: ReadonlySet<number>, room: Room): { layout: Layout; scale: number } {
   const { names } = store.model;
+  const widthOf = (vertex: number) => nameWidth(nameOf(names.tasksOf(vertex)));
+  const roomy = layoutOf(names, open, ROOMY, widthOf);
+  const layout = room.width / roomy.width < ROOMY_SCALE ? layoutOf(names, open, COMPACT, widthOf) : roomy;
+  const scale = Math.min(1, room.width / layout.width, room.height / layout.height);
+  return { layout, scale: Math.max(scale, LEAST_SCALE) };
+}
+
+export function GraphPanel({ store }: { store: Store }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [room, setRoom] = useState<Room>({ width: Infinity, height: Infinity });
   const open = expanded.value;
-  const layout = useMemo(() => layoutOf(names, open), [open]);
+  const { layout, scale } = useMemo(() => fitted(store, open, room), [store, open, room]);
+  const [width, height] = [layout.width * scale, layout.height * scale];
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(([entry]) => {
+      const most = parseFloat(getComputedStyle(box.current!).maxHeight) - BORDERS;
+      setRoom({ width: entry!.contentRect.width, height: most || Infinity });
+    });
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, []);
   return (
-    <div class="graph" tabIndex={0} role="group" aria-label={`Job graph with ${count(layout.boxes.length, "task")}`}>
-      <svg width={layout.width} height={layout.height} viewBox={`0 0 ${layout.width} ${layout.height}`}>
+    <div class="graph" ref={box} tabIndex={0} role="group" aria-label={`Job graph with ${count(layout.boxes.length, "task")}`}>
+      <svg width={width} height={height} viewBox={`0 0 ${layout.width} ${layout.height}`} data-scale={scale}>
         <defs>
           <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
             <path d="M0 0 8 4 0 8Z" class="arrow" />
@@ -46,7 +84,7 @@ export function GraphPanel({ store }: { store: Store }) {
         {layout.lines.map((line) => (
           <path key={line.id} class="edge" marker-end="url(#arrow)" d={pathOf(line)} />
         ))}
-        {layout.lines.map((line) => <EdgeLabel key={line.id} store={store} line={line} />)}
+        {layout.lines.map((line) => <EdgeLabel key={line.id} store={store} line={line} width={layout.sizes.label} />)}
         {layout.boxes.map((box) => <Vertex key={box.id} store={store} box={box} />)}
       </svg>
     </div>
@@ -84,13 +122,21 @@ function percentages(shares: Shares): string {
   return `busy ${percent(shares.busy)} idle ${percent(shares.idle)} back-p. ${percent(shares.soft + shares.hard)}`;
 }
 
+/** Where there is no room for all percentages. */
+function mostly(shares: Shares): string {
+  const state = mainState(shares);
+  return `${state === "soft" || state === "hard" ? "back-p." : state} ${Math.round(shares[state] * 100)} %`;
+}
+
 function Vertex({ store, box }: { store: Store; box: Box }) {
   const { names, states } = store.model;
   const tasks = names.tasksOf(box.id);
   const shares = sharesAround(store, tasks.map((task) => task.id));
   const name = nameOf(tasks);
+  const inside = box.width - 2 * PADDING;
   const isOpen = expanded.value.has(box.id);
   const words = shares ? percentages(shares) : states.isKnown ? "does not run" : "";
+  const fewer = shares && labelWidth(words) > inside ? mostly(shares) : words;
   const parallelism = `parallelism ${tasks.length}`;
   const selected = tasks.some((task) => task.id === store.selection.value.task);
   return (
@@ -105,10 +151,10 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
       {...tipOf(store, () => vertexTip(store, box.id))}
     >
       <rect class="box" width={box.width} height={box.height} rx="6" />
-      <text class="name" x="10" y="20">{name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH - 1)}…` : name}</text>
-      <text class="faint" x="10" y="37">{isOpen ? "▾" : "▸"} {parallelism}</text>
-      {shares && <ShareBar shares={shares} x={10} y={44} width={box.width - 20} height={9} />}
-      <text class="small" x="10" y={BOX_HEIGHT - 9}>{words}</text>
+      <text class="name" x={PADDING} y="20">{shortened(name, inside, nameWidth)}</text>
+      <text class="faint" x={PADDING} y="37">{isOpen ? "▾" : "▸"} {parallelism}</text>
+      {shares && <ShareBar shares={shares} x={PADDING} y={44} width={inside} height={9} />}
+      <text class="small" x={PADDING} y={BOX_HEIGHT - 9}>{fewer}</text>
       {isOpen &&
         tasks.map((task, at) => {
           const state = states.at(task.id, store.place.value);
@@ -121,9 +167,9 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
                 store.select({ task: task.id });
               }}
             >
-              <rect class={`subtask ${state ?? "none"}`} x="10" y={y} width="12" height="12" rx="2" />
+              <rect class={`subtask ${state ?? "none"}`} x={PADDING} y={y} width="12" height="12" rx="2" />
               <text class="small" x="28" y={y + 10}>
-                {task.subtask + 1}/{task.parallelism} {state ? STATE_WORDS[state] : "does not run"}
+                {shortened(`${task.subtask + 1}/${task.parallelism} ${state ? STATE_WORDS[state] : "does not run"}`, inside - 18, labelWidth)}
               </text>
             </g>
           );
@@ -163,7 +209,7 @@ function nameOf(tasks: Task[]): string {
 }
 
 /** What a task mostly does. */
-function mainState(shares: Shares): string {
+function mainState(shares: Shares): keyof Shares {
   return STATES.reduce((best, state) => (shares[state] > shares[best] ? state : best));
 }
 
@@ -182,14 +228,15 @@ function ShareBar({ shares, x, y, width, height }: { shares: Shares; x: number; 
   );
 }
 
-function EdgeLabel({ store, line }: { store: Store; line: Line }) {
+function EdgeLabel({ store, line, width }: { store: Store; line: Line; width: number }) {
   const { model } = store;
   const edge = model.names.edges.get(line.id)!;
   const channels = [...model.names.channels.values()].filter((channel) => channel.edge === line.id);
   const states = channels.map((channel) => model.channels.of(channel.id).at(store.place.value));
   const isOut = states.some((state) => state.credits === 0 && state.backlog > 0);
   const fullest = states.reduce((best, state) => (state.queue.length > best.queue.length ? state : best), states[0]!);
-  const label = edge.partitioner + (edge.sideOutput ? ` (${edge.sideOutput})` : "");
+  const side = edge.sideOutput ? `(${edge.sideOutput})` : "";
+  const label = joined(edge.partitioner, side, channels.length > 1 ? `× ${channels.length}` : "");
   const forced = model.names.forced(edge.id);
   const open = () => {
     store.select({ channel: fullest.channel });
@@ -200,22 +247,20 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
   return (
     <g
       class={`edge-label ${isOut ? "out" : ""}`}
-      transform={`translate(${line.x - LABEL_WIDTH / 2} ${line.y - (LABEL_HEIGHT + (forced ? MARK_HEIGHT : 0)) / 2})`}
+      transform={`translate(${line.x - width / 2} ${line.y - (LABEL_HEIGHT + (forced ? MARK_HEIGHT : 0)) / 2})`}
       {...(channels.length && {
         ...asButton(open), ...tipOf(store, () => edgeTip(store, line.id)),
         "aria-description": `${count(channels.length, "channel")}${words && `, ${words}`}${forced ? `, ${forced.label}` : ""}`,
       })}
     >
-      <text class="faint" x={LABEL_WIDTH / 2} y="11" text-anchor="middle">
-        {label}{channels.length > 1 ? ` × ${channels.length}` : ""}
-      </text>
+      <text class="faint" x={width / 2} y="11" text-anchor="middle">{shortened(label, width, labelWidth)}</text>
       {forced && (
-        <text class="faint" x={LABEL_WIDTH / 2} y={LABEL_HEIGHT + MARK_HEIGHT - 6} text-anchor="middle">
+        <text class="faint" x={width / 2} y={LABEL_HEIGHT + MARK_HEIGHT - 6} text-anchor="middle">
           never unaligned
           <title>{`${forced.text}.`}</title>
         </text>
       )}
-      {hasBuffers && channels.length > 0 && <Capsule states={states} local={channels.every((channel) => channel.local)} />}
+      {hasBuffers && channels.length > 0 && <Capsule width={width} states={states} local={channels.every((channel) => channel.local)} />}
     </g>
   );
 }
@@ -232,7 +277,7 @@ function wordsOf(states: ChannelState[]): string {
 }
 
 /** One channel: its buffers and credits. Several: their sums. */
-function Capsule({ states, local }: { states: ChannelState[]; local: boolean }) {
+function Capsule({ width, states, local }: { width: number; states: ChannelState[]; local: boolean }) {
   const sum = (of: (state: ChannelState) => number) => states.reduce((total, state) => total + of(state), 0);
   const filling = states.length === 1 && states[0]!.filling ? 1 : 0;
   const queued = sum((state) => state.queue.length) - filling;
@@ -240,16 +285,17 @@ function Capsule({ states, local }: { states: ChannelState[]; local: boolean }) 
   const reading = sum((state) => state.reading.length);
   const waiting = sum((state) => state.waiting.length);
   const isOut = states.some((state) => state.credits === 0 && state.backlog > 0);
+  const most = width < ROOMY.label ? MOST_CELLS_OF_SHORT : MOST_CELLS;
   return (
     <g transform="translate(0 17)">
-      <rect class="capsule" x="0" y="0" width={LABEL_WIDTH} height="26" rx="13" />
-      <Cells x={12} kinds={[...repeat("filling", filling), ...repeat("queued", queued)]} />
+      <rect class="capsule" x="0" y="0" width={width} height="26" rx="13" />
+      <Cells x={12} most={most} kinds={[...repeat("filling", filling), ...repeat("queued", queued)]} />
       {local ? (
-        <text class="faint" x={LABEL_WIDTH / 2} y="17" text-anchor="middle">local</text>
+        <text class="faint" x={width / 2} y="17" text-anchor="middle">local</text>
       ) : (
-        <Dots x={LABEL_WIDTH / 2} number={credits} isOut={isOut} />
+        <Dots x={width / 2} number={credits} isOut={isOut} />
       )}
-      <Cells x={LABEL_WIDTH - 12 - MOST_CELLS * 10} kinds={[...repeat("read", reading), ...repeat("waits", waiting)]} />
+      <Cells x={width - 12 - most * CELL} most={most} kinds={[...repeat("read", reading), ...repeat("waits", waiting)]} />
     </g>
   );
 }
@@ -258,18 +304,18 @@ function repeat(kind: string, times: number): string[] {
   return new Array<string>(Math.max(0, times)).fill(kind);
 }
 
-function Cells({ x, kinds }: { x: number; kinds: string[] }) {
-  if (kinds.length > MOST_CELLS) {
+function Cells({ x, most, kinds }: { x: number; most: number; kinds: string[] }) {
+  if (kinds.length > most) {
     return (
       <g>
-        <rect class={kinds.at(-1)} x={x} y="7" width="12" height="12" rx="2" />
-        <text class="small" x={x + 15} y="17">× {kinds.length}</text>
+        <rect class={kinds.at(-1)} x={x} y="7" width="8" height="12" rx="2" />
+        <text class="small" x={x + 11} y="17">{kinds.length}</text>
       </g>
     );
   }
   return (
     <g>
-      {kinds.map((kind, at) => <rect class={`cell ${kind}`} x={x + at * 10} y="7" width="8" height="12" rx="1.5" />)}
+      {kinds.map((kind, at) => <rect class={`cell ${kind}`} x={x + at * CELL} y="7" width="8" height="12" rx="1.5" />)}
     </g>
   );
 }

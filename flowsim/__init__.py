@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     )
     from flowsim.export.plots import plot_event_time, plot_queues
     from flowsim.limits import Limits
-    from flowsim.recording.reader import Recording
     from flowsim.report.inline import RecordingReport
+    from flowsim.trace.run_trace import Trace
+    from flowsim.why.asked_recording import Recording
+    from flowsim.why.explanation import Explanation
 
 _MODULE_OF = {
     "run_scenario": "flowsim.api",
@@ -37,7 +39,9 @@ _MODULE_OF = {
     "report_recording": "flowsim.api",
     "plot_event_time": "flowsim.export.plots",
     "plot_queues": "flowsim.export.plots",
-    "Recording": "flowsim.recording.reader",
+    "Recording": "flowsim.why.asked_recording",
+    "Explanation": "flowsim.why.explanation",
+    "Trace": "flowsim.trace.run_trace",
     "RecordingReport": "flowsim.report.inline",
     "StreamExecutionEnvironment": "flowsim.datastream.environment",
     "FlowsimError": "flowsim.errors",
@@ -59,6 +63,8 @@ __all__ = [
     "plot_event_time",
     "plot_queues",
     "Recording",
+    "Explanation",
+    "Trace",
     "RecordingReport",
     "StreamExecutionEnvironment",
     "FlowsimError",

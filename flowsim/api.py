@@ -10,11 +10,9 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
 from flowsim.limits import DEFAULT_LIMITS, Limits
-from flowsim.recording.reader import Recording
-from flowsim.report.inline import RecordingReport
-from flowsim.report.laws import law_data
-from flowsim.report.page import page, viewer_bytes
-from flowsim.report.payload import BUDGET_BYTES, build_payload
+from flowsim.recording import reader
+from flowsim.report.inline import RecordingReport, report_of
+from flowsim.report.payload import BUDGET_BYTES
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
@@ -25,6 +23,7 @@ from flowsim.validation.judge import SPARK_FROM_FACTS, chosen_laws, open_runs, v
 from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.spark_session import spark_session
 from flowsim.validation.verdict import Report
+from flowsim.why.asked_recording import Recording
 
 
 def run_scenario(
@@ -123,18 +122,16 @@ def validate_recording(
 
 
 def report_recording(
-    recording: Recording | str | Path, *, laws: bool = True, budget_bytes: int = BUDGET_BYTES
+    recording: reader.Recording | str | Path, *, laws: bool = True, budget_bytes: int = BUDGET_BYTES
 ) -> RecordingReport:
     """Returns a recording as one HTML page, as ``flowsim report`` does; a notebook shows it in the cell.
 
     ``laws=False`` does not check the laws; otherwise they are checked in this process. ``budget_bytes`` limits the size of
     the page: the report of a larger recording omits tables. Raises BadInput for an unreadable recording.
     """
-    opened = recording if isinstance(recording, Recording) else Recording.open(recording)
-    name = str(opened.directory if isinstance(recording, Recording) else recording)
-    verdicts = law_data(opened, name, validate(open_runs([opened]))) if laws else None
-    payload = build_payload(opened, name, verdicts, budget_bytes - viewer_bytes())
-    return RecordingReport(page(payload), payload.facts, payload.omitted)
+    opened = recording if isinstance(recording, reader.Recording) else Recording.open(recording)
+    name = str(opened.directory if isinstance(recording, reader.Recording) else recording)
+    return report_of(opened, name, laws=laws, budget_bytes=budget_bytes)
 
 
 def _compiled(

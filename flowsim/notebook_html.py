@@ -26,6 +26,15 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     return "\n".join(["<table>", *(f"<tr>{line}</tr>" for line in lines), "</table>"])
 
 
+def html_lines(lines: Iterable[str]) -> str:
+    """Returns lines as they are, one below the other; long ones are wrapped.
+
+    >>> html_lines(["a < b"])
+    '<pre style="white-space:pre-wrap">a &lt; b</pre>'
+    """
+    return f'<pre style="white-space:pre-wrap">{escape(chr(10).join(lines))}</pre>'
+
+
 def _cell(value: Cell) -> str:
     if isinstance(value, int):
         return f'<td style="text-align:right">{value:,}</td>'

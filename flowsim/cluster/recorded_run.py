@@ -14,19 +14,21 @@ from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.job_graph import create_job_graph
+from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.plan_size import check_plan_size
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.manifest import FailureReport, Manifest, RecordedReason, RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 from flowsim.sim.signal_handler import interrupts_of_run
 
-_RUN_STATUS = {
+RUN_STATUS = {
     JobStatus.FINISHED: RunStatus.COMPLETE,
     JobStatus.FAILED: RunStatus.FAILED,
     JobStatus.STOPPED: RunStatus.STOPPED,
     JobStatus.CANCELED: RunStatus.CANCELED,
     JobStatus.DEADLOCKED: RunStatus.FAILED,
 }
+"""How the recording of a run ends."""
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 _RECORDED_REASONS: Final = 10_000
@@ -65,7 +67,7 @@ def run_and_close(
         manifest = (
             None
             if writer is None
-            else writer.finish(_RUN_STATUS[result.status], failure, wall, recorded_reasons(result))
+            else writer.finish(RUN_STATUS[result.status], failure, wall, recorded_reasons(result))
         )
     return cluster, result, manifest
 
@@ -85,10 +87,7 @@ def execute_recorded(
     """
     graph.check_run(options.clock)
     check_plan_size(create_job_graph(graph), options.limits)
-    policy = options.policy if isinstance(options.policy, str) else options.policy.name
-    run = RunDescription(
-        settings=json.loads(json.dumps(asdict(graph.settings))), seed=options.seed, policy=policy, clock=options.clock
-    )
+    run = run_description(graph.settings, options)
     with interrupts_of_run():
         writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes, records_state=record_state)
         _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
@@ -97,6 +96,13 @@ def execute_recorded(
     if result.error is not None:
         raise result.error
     return result
+
+
+def run_description(settings: JobSettings, options: RunOptions) -> RunDescription:
+    """Describes a run of a job that was built in Python; a seed, a policy and a clock determine the schedule."""
+    policy = options.policy if isinstance(options.policy, str) else options.policy.name
+    recorded = json.loads(json.dumps(asdict(settings)))
+    return RunDescription(settings=recorded, seed=options.seed, policy=policy, clock=options.clock)
 
 
 def failure_report(result: JobExecutionResult) -> FailureReport | None:

@@ -111,18 +111,34 @@ class DistinctValues(SeenValues):
 
     def take(self) -> ValueColumns:
         """Returns the rows added since the last call."""
+        columns = self.waiting()
+        self._stored += len(columns.numbers)
+        self._bytes += len(self._records) + ROW_BYTES * len(columns.numbers)
+        for writer in (self._numbers, self._sizes, self._records):
+            writer.truncate(0)
+        return columns
+
+    def waiting(self) -> ValueColumns:
+        """Returns the rows that ``take`` would return, which stay."""
         numbers: Integers = np.frombuffer(self._numbers.getvalue(), "<i8")
         sizes: Integers = np.frombuffer(self._sizes.getvalue(), "<i8")
         records = self._records.getvalue()
-        for writer in (self._numbers, self._sizes, self._records):
-            writer.truncate(0)
-        self._stored += len(numbers)
-        self._bytes += len(records) + ROW_BYTES * len(numbers)
         timestamps, lines = record_texts(records, [0, *np.cumsum(sizes).tolist()])
         bounds: Integers = np.zeros(len(numbers) + 1, np.int64)
         bounds[1:] = np.flatnonzero(np.frombuffer(lines, np.uint8) == _LINE_BREAK) + 1
         times: Integers = np.array([NO_TIMESTAMP if one is None else one for one in timestamps], np.int64)
         return ValueColumns(numbers, times, lines, bounds)
+
+    def copy(self) -> DistinctValues:
+        """Returns a store with the same rows."""
+        copied = DistinctValues(self.limit_bytes)
+        copied.known |= self.known
+        copied._mask, copied._left, copied._sample = self._mask, self._left, self._sample
+        copied._stored, copied._bytes, copied._too_large = self._stored, self._bytes, self._too_large
+        copied._numbers.write(self._numbers.getvalue())
+        copied._records.write(self._records.getvalue())
+        copied._sizes.write(self._sizes.getvalue())
+        return copied
 
     @property
     def counts(self) -> ValueCounts:

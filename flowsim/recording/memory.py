@@ -71,10 +71,19 @@ class MemoryRecorder:
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
         """Returns the rows of a description table."""
         if table == RECORD_VALUES.name:
-            taken = self.values.take()
-            texts = taken.lines.decode().split("\n")[:-1]
-            self._static[table] += zip(taken.numbers.tolist(), taken.timestamps.tolist(), texts, strict=True)
+            waiting = self.values.waiting()
+            texts = waiting.lines.decode().split("\n")[:-1]
+            return list(zip(waiting.numbers.tolist(), waiting.timestamps.tolist(), texts, strict=True))
         return self._static[table]
+
+    def packed_rows(self, table: Table) -> bytes:
+        """Returns the rows of a fact table as ``RowBuffer`` packs them."""
+        return self._buffers[table.name].out.getvalue()
+
+    @property
+    def attempts(self) -> Attempts:
+        """The attempts of all tasks so far."""
+        return self._attempts.copy()
 
     def table(self, table: str) -> pa.Table:
         """Returns all rows of a table as stored; see ``Recording.table``."""

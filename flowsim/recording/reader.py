@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -72,7 +72,7 @@ class Recording:
         self._time_bounds: dict[tuple[str, int], tuple[int, int]] = {}
 
     @classmethod
-    def open(cls, path: str | Path, location: str = "", limits: Limits = DEFAULT_LIMITS) -> Recording:
+    def open(cls, path: str | Path, location: str = "", limits: Limits = DEFAULT_LIMITS) -> Self:
         """Opens a recording, or the run directory that contains one as ``recording/``.
 
         Checks the chain of markers and the execution graph; the readers of the parts check the parts. ``location``: the

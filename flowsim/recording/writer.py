@@ -38,7 +38,7 @@ from flowsim.recording.manifest import (
     RunStatus,
     versions,
 )
-from flowsim.recording.memory import ignore
+from flowsim.recording.memory import MemoryRecorder, ignore
 from flowsim.recording.parquet_part import (
     TaskRows,
     from_packed,
@@ -141,6 +141,15 @@ class RecordingWriter:
     def begin_attempt(self, task: int, seq: int) -> None:
         """Starts a new attempt of a task; its facts from this ``seq`` on belong to that attempt."""
         self._attempts.begin(task, seq)
+
+    def add_recorded(self, recorded: MemoryRecorder) -> None:
+        """Adds the facts of a run that was recorded in memory, as one epoch; nothing else may be added."""
+        for table in self._tables:
+            self._buffers[table.name].out.write(recorded.packed_rows(table))
+        for table in STATIC_TABLES:
+            if table is not RECORD_VALUES:
+                self._static[table.name].extend(recorded.static_rows(table.name))
+        self._attempts, self.values = recorded.attempts, recorded.values.copy()
 
     def finish(
         self,

@@ -8,7 +8,12 @@ from html import escape
 from pathlib import Path
 
 from flowsim.quantities import count_text
+from flowsim.recording.reader import Recording
+from flowsim.report.laws import law_data
+from flowsim.report.page import page, viewer_bytes
+from flowsim.report.payload import BUDGET_BYTES, build_payload
 from flowsim.scenario.new_file import new_file
+from flowsim.validation.judge import open_runs, validate
 
 _HEIGHT_PX = 720
 
@@ -46,3 +51,12 @@ class RecordingReport:
             f'<iframe title="flowsim report" style="{style}" onload="{escape(opened)}" '
             f'srcdoc="{escape(self.html)}"></iframe>'
         )
+
+
+def report_of(
+    recording: Recording, name: str, *, laws: bool = True, budget_bytes: int = BUDGET_BYTES
+) -> RecordingReport:
+    """Returns the report of a recording. ``name``: what the page calls it; ``laws``: whether they are checked, in Python."""
+    verdicts = law_data(recording, name, validate(open_runs([recording]))) if laws else None
+    payload = build_payload(recording, name, verdicts, budget_bytes - viewer_bytes())
+    return RecordingReport(page(payload), payload.facts, payload.omitted)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Unpack
+from weakref import finalize
 
 import pyarrow as pa
 
-from flowsim.cluster.mini_cluster import JobExecutionResult, JobStatus, MiniCluster, RunOptions
+from flowsim.cluster.mini_cluster import JobExecutionResult, MiniCluster, RunOptions
+from flowsim.cluster.recorded_run import RUN_STATUS, failure_report, recorded_reasons, run_description
 from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.connectors.memory import CollectSink
@@ -25,13 +30,18 @@ from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
-from flowsim.recording.manifest import RunStatus
+from flowsim.recording.manifest import RunDescription
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.recording.writer import RecordingWriter
+from flowsim.report.inline import RecordingReport, report_of
 from flowsim.testing.bounds import default_bounds
 from flowsim.testing.observed_sinks import also_into
 from flowsim.testing.random_job import RandomJob
 from flowsim.testing.schedule import FIFO, Schedule
+from flowsim.trace.run_trace import Trace, TraceOptions
 from flowsim.units import NS_PER_MS
+from flowsim.why.asked_recording import Recording
+from flowsim.why.explanation import Explanation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,13 +100,6 @@ def _collect_behind(graph: StreamGraph, node: StreamNode, end: CollectSink) -> N
     graph.add_edge(StreamEdge(node.id, collecting.id))
 
 
-_JUDGED_AS = {
-    JobStatus.FINISHED: RunStatus.COMPLETE,
-    JobStatus.STOPPED: RunStatus.STOPPED,
-    JobStatus.CANCELED: RunStatus.CANCELED,
-}
-
-
 @dataclass(frozen=True)
 class JobRun:
     """The result of one run; the same job, schedule and faults give the same run again."""
@@ -111,6 +114,8 @@ class JobRun:
     bounds: RunBounds | None = None
     """None: the default."""
     limits: Limits = DEFAULT_LIMITS
+    description: RunDescription = field(default_factory=RunDescription, repr=False)
+    """What a recording of the run says about its job and schedule."""
 
     @property
     def reproduce(self) -> str:
@@ -124,8 +129,49 @@ class JobRun:
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Returns the verdict of each law; an unfinished run is checked as the beginning of a run."""
-        status = _JUDGED_AS.get(self.result.status, RunStatus.FAILED)
-        return tuple(check_all(self.facts, status.value))
+        return tuple(check_all(self.facts, RUN_STATUS[self.result.status].value))
+
+    def save(self, path: str | Path) -> Recording:
+        """Writes the recording of the run below the directory ``path``, as ``flowsim run --out`` does, and opens it.
+
+        An earlier recording there is replaced. Raises BadInput.
+        """
+        return self._recorded(Path(path) / "recording")
+
+    def report(self, path: str | Path) -> RecordingReport:
+        """Writes the report of the run to the HTML file ``path``, as ``flowsim report`` does; raises BadInput."""
+        report = report_of(self.recording, self.recording.name)
+        report.write(path)
+        return report
+
+    def why(self, question: str, *about: object, at: str | None = None, task: str | None = None) -> Explanation:
+        """Explains what happened, or why it did not, with the arguments of ``flowsim why``; see ``Recording.why``.
+
+        ``run.why("late")``, ``run.why("order", ("a", 1), ("a", 2))``, ``run.why("no-output", "[0, 500)")``. Raises BadInput.
+        """
+        return self.recording.why(question, *about, at=at, task=task)
+
+    def trace(self, **options: Unpack[TraceOptions]) -> Trace:
+        """Returns facts as text, with the options of ``flowsim trace``, such as ``kinds="windows"``; raises BadInput."""
+        return self.recording.trace(**options)
+
+    @cached_property
+    def recording(self) -> Recording:
+        """The recording of the run, in a temporary directory that exists as long as this object."""
+        directory = mkdtemp(prefix="flowsim-run-")
+        recording = self._recorded(Path(directory))
+        recording.name = f"{self.result.job_name}, schedule {self.schedule.token}"
+        finalize(recording, rmtree, directory, ignore_errors=True)
+        return recording
+
+    def _recorded(self, directory: Path) -> Recording:
+        if self.facts.level is Level.OFF:
+            raise BadInput("the run has no facts: run_job(..., level=Level.FULL) records them")
+        writer = RecordingWriter(directory, self.facts.level, self.description, records_state=self.facts.records_state)
+        writer.add_recorded(self.facts)
+        result = self.result
+        writer.finish(RUN_STATUS[result.status], failure_report(result), failures=recorded_reasons(result))
+        return Recording.open(directory)
 
     def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:
         """Returns all rows of a table of facts; see ``Recording.to_arrow``."""
@@ -231,4 +277,6 @@ def run_job(
         limits=limits,
     )
     result = MiniCluster(observed.graph, with_faults(options, chosen)).run()
-    return JobRun(schedule, chosen, done, result, recorder, observed.ends, bounds, limits)
+    described = run_description(observed.graph.settings, options)
+    described.settings["record_state"] = recorder.records_state
+    return JobRun(schedule, chosen, done, result, recorder, observed.ends, bounds, limits, described)

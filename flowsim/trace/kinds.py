@@ -64,7 +64,7 @@ _NORMAL_VALUES: Final[Values] = {
 def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Values]:
     """Returns the tables to read, and which of their rows; ``kinds`` overrides ``detail``.
 
-    Raises BadInput for an unknown kind.
+    Raises BadInput for an unknown kind or level of detail.
     """
     everything = tuple(table for tables in KINDS.values() for table in tables)
     if kinds is not None:
@@ -73,7 +73,9 @@ def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Valu
         return _OVERVIEW, {}
     if detail == "normal":
         return tuple(table for table in everything if table not in _NOT_IN_NORMAL), dict(_NORMAL_VALUES)
-    return everything, {}
+    if detail == "everything":
+        return everything, {}
+    raise BadInput(f"--detail {detail}: expected overview, normal or everything")
 
 
 def tables_of_checkpoint(checkpoint: int) -> tuple[tuple[str, ...], Values]:

@@ -51,7 +51,7 @@ class Names:
         self._values = RecordValues(recording)
         # Facts of one record follow each other: to keep the last values makes the trace of a large run about 5 % faster.
         self._text_of_value = lru_cache(maxsize=1_024)(self._values.text)
-        self.on_real_clock = recording.manifest.run.clock == "real"
+        self.on_real_clock: bool = recording.manifest.run.clock == "real"
 
     @property
     def tasks(self) -> dict[int, str]:

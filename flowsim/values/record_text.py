@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from flowsim.values.encoding import decode_value
+from flowsim.values.encoding import decode_value, encode_record
 from flowsim.values.keys import jsonable
 from flowsim.values.row import Row
 
@@ -45,6 +45,16 @@ def record_texts(records: bytes, bounds: Sequence[int]) -> Texts:
         timestamps += found
         lines.append(text)
     return timestamps, b"".join(lines)
+
+
+def value_text(value: object) -> str:
+    """Returns the value of a record as a recording has it: JSON without spaces. Raises ValueNotAllowed.
+
+    >>> value_text(("a", 1))
+    '["a",1]'
+    """
+    record = encode_record(None, value)
+    return record_texts(record, (0, len(record)))[1].decode().rstrip("\n")
 
 
 def _flat_texts(records: bytes, bounds: Sequence[int]) -> Texts | None:

@@ -26,7 +26,7 @@ REPOSITORY = Path(__file__).parents[2]
 FROZEN = {
     "flowsim": """
         run_scenario validate_recording open_recording report_recording plot_event_time plot_queues Recording
-        RecordingReport StreamExecutionEnvironment FlowsimError BadInput ScenarioError JobFailed Deadlock
+        Explanation Trace RecordingReport StreamExecutionEnvironment FlowsimError BadInput ScenarioError JobFailed Deadlock
         InvariantViolation Limits MissingExtra __version__
     """,
     "flowsim.datastream": """

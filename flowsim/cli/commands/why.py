@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from textwrap import wrap
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,8 +14,9 @@ from flowsim.errors import BadInput
 from flowsim.limits import limits_of
 from flowsim.recording.reader import Recording
 from flowsim.trace.time import moment_ns
-from flowsim.why.answer import Cause, WhyAnswer, cause_data, cause_lines, command_text
-from flowsim.why.questions import QUESTIONS, Asked, answer
+from flowsim.why.answer import command_text
+from flowsim.why.explanation import Explanation, explain, report_beside
+from flowsim.why.questions import QUESTIONS, Asked
 from flowsim.why.run_facts import RunFacts
 
 RecordingPath = Annotated[
@@ -102,14 +102,8 @@ def why(
     if question is None:
         return _questions(recording, facts)
     tasks = None if task is None else frozenset(facts.names.find_tasks(task))
-    answered = answer(facts, question, Asked(about or [], tasks))
-    return _shown(recording, facts, question, about or [], answered, report or _own_report(recording))
-
-
-def _own_report(recording: Path) -> Path | None:
-    """The report beside a recording, if it was written."""
-    report = recording / "report.html"
-    return report if report.is_file() else None
+    file = report or report_beside(recording)
+    return _shown(recording, explain(facts, str(recording), question, Asked(about or [], tasks), file))
 
 
 def _questions(path: Path, facts: RunFacts) -> Answer:
@@ -132,52 +126,12 @@ def _questions(path: Path, facts: RunFacts) -> Answer:
     return Answer(document, show)
 
 
-def _notes(facts: RunFacts) -> list[str]:
-    recording = facts.recording
-    if recording.how_it_broke_off:
-        epochs = len(recording.epochs)
-        return [f"{recording.how_it_broke_off}: the recording ends with its last complete epoch, {epochs:,} in all"]
-    if not recording.is_complete:
-        return [f"the run did not finish: its status is {recording.status.value}"]
-    return []
-
-
-def _shown(path: Path, facts: RunFacts, question: str, about: list[str], found: WhyAnswer, file: Path | None) -> Answer:
-    report = None if file is None else str(file)
-    notes = [*found.notes, *_notes(facts)]
-    document: dict[str, Any] = {
-        "recording": str(path),
-        "status": facts.recording.status.value,
-        "level": facts.recording.level.name.lower(),
-        "question": question,
-        "about": about,
-        "statement": cause_data(found.statement, facts.start_ns, report),
-        "causes": [cause_data(cause, facts.start_ns, report) for cause in found.causes],
-        "notes": notes,
-        "exit_code": 0,
-    }
-
+def _shown(path: Path, found: Explanation) -> Answer:
     def show(console: Console) -> None:
-        _print(console, "", found.statement, facts.start_ns, report)
-        for number, cause in enumerate(found.causes, start=1):
-            _print(console, f"{number:>2}. ", cause, facts.start_ns, report)
-        for note in notes:
-            console.print(f"note: {note}")
-        if report is None:
+        for line in found.lines(console.width):
+            console.print(line, soft_wrap=True)
+        if found.report is None:
             text = f"note: {command_text('report', str(path))} writes a report; the answer then links to it"
             console.print(text, soft_wrap=True)
 
-    return Answer(document, show)
-
-
-def _print(console: Console, head: str, cause: Cause, start_ns: int, report: str | None) -> None:
-    for line in cause_lines(cause, start_ns, report):
-        parts = (
-            [line]
-            if report is not None and report in line
-            else wrap(line, console.width - len(_INDENT) - 2, break_on_hyphens=False)
-        )
-        for number, part in enumerate(parts):
-            indent = _INDENT if head else ""
-            console.print(f"{head or indent}{'  ' if number and line.startswith('- ') else ''}{part}", soft_wrap=True)
-            head = head and _INDENT
+    return Answer(found.to_json() | {"exit_code": 0}, show)

@@ -11,10 +11,10 @@ from typing import Final
 
 from flowsim.distribution import shipped
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.scenario.first_comment import SCHEMA_COMMENT, first_comment
 from flowsim.scenario.loader import load_scenario
 
 SCHEMA_FILE: Final = "scenario.schema.json"
-_SCHEMA_LINE: Final = re.compile(r"# yaml-language-server: \$schema=.*\n")
 SCHEMA_LINE: Final = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 """The first line of a scenario file whose schema is in the same folder."""
 _SENTENCE: Final = re.compile(r".+?\.(?=\s|$)")
@@ -33,13 +33,7 @@ class ShippedScenario:
     @property
     def comment(self) -> list[str]:
         """The paragraphs of the first comment, without the line that names the schema."""
-        text = _SCHEMA_LINE.sub("", self.path.read_text(encoding="utf-8"), count=1)
-        lines = []
-        for line in text.splitlines():
-            if not line.startswith("#"):
-                break
-            lines.append(line.removeprefix("#").strip())
-        return [" ".join(paragraph.split()) for paragraph in "\n".join(lines).split("\n\n")]
+        return first_comment(self.path.read_text(encoding="utf-8"))
 
     @property
     def summary(self) -> str:
@@ -66,7 +60,7 @@ class ShippedScenario:
 
     def text_beside_schema(self) -> str:
         """Returns the scenario's text, changed for a folder that also contains the schema."""
-        return _SCHEMA_LINE.sub(SCHEMA_LINE, self.path.read_text(encoding="utf-8"), count=1)
+        return SCHEMA_COMMENT.sub(SCHEMA_LINE, self.path.read_text(encoding="utf-8"), count=1)
 
 
 def shipped_scenarios() -> list[ShippedScenario]:

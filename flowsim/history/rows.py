@@ -204,6 +204,20 @@ def recorded_rows(recording: Recording, table: str, names: Sequence[str]) -> Row
     return Rows(columns)
 
 
+def rows_by_task(recording: Recording, table: str, names: Sequence[str]) -> Rows:
+    """Some columns of all rows of a table, task by task; ``names``: with ``seq`` and ``task``."""
+    rows = recorded_rows(recording, table, names)
+    return rows.in_order(np.lexsort((rows["seq"], rows["task"])))
+
+
+def first_row(rows: Rows) -> Row | None:
+    """The first row by time; of those at one instant that of the first task."""
+    if not len(rows):
+        return None
+    earliest = rows.where(rows["time_ns"] == rows["time_ns"].min())
+    return earliest.row(int(np.lexsort((earliest["seq"], earliest["task"]))[0]))
+
+
 def alike(*columns: Ints | Mask) -> Iterator[Ints]:
     """The numbers of the rows with each combination of values, by the first row that has it."""
     if not len(columns[0]):

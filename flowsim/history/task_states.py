@@ -13,7 +13,7 @@ from flowsim.facts.kinds import ActionPhase, ElementKind, LifeEvent, MailAction,
 from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.history.buffer_pools import output_pools
 from flowsim.history.recorded_facts import RecordedFacts
-from flowsim.history.rows import Mask, Row, Rows
+from flowsim.history.rows import Ints, Mask, Row, Rows
 
 
 class Doing(Enum):
@@ -234,6 +234,21 @@ def waits_of(facts: RecordedFacts, task: int) -> dict[Doing, list[tuple[Row, int
     if begun is not None:
         found[begun[0]].append((begun[1], last_ns))
     return found
+
+
+def output_waits(actions: Rows, end_ns: int) -> tuple[Rows, Ints]:
+    """The waits of all tasks for output, between and inside elements, with their lengths in ns (rule 3.28).
+
+    ``actions``: of all tasks, task by task. One that has not ended lasts until ``end_ns``; the end of one that its attempt
+    did not survive is unknown: it is left out.
+    """
+    phases, times, tasks = actions["phase"], actions["time_ns"], actions["task"]
+    is_last = np.append(tasks[1:] != tasks[:-1], True)[: len(tasks)]
+    is_resumed = np.append(phases[1:] == ActionPhase.RESUME, False)[: len(tasks)] & ~is_last
+    until = np.where(is_last, end_ns, np.append(times[1:], end_ns)[: len(tasks)])
+    of_output = (actions["priority"] == OUTPUT_FULL) | (actions["kind"] == WaitKind.BUFFER)
+    found = (phases == ActionPhase.WAIT) & of_output & (is_last | is_resumed)
+    return actions.where(found), (until - times)[found]
 
 
 def waiting_mails(facts: RecordedFacts, task: int) -> list[Row]:

@@ -41,9 +41,11 @@ from flowsim.report.fact_columns import (
     read_facts,
     times_of_records,
 )
+from flowsim.report.look_at import LookAt, look_at
 from flowsim.report.overview import Point, overview_of
 from flowsim.report.record_texts import RECORDS, record_texts
 from flowsim.report.rules import rule_texts
+from flowsim.report.start import start_page
 from flowsim.report.wording import wording
 from flowsim.trace.alignment import alignment_data
 from flowsim.trace.names import Names
@@ -102,6 +104,10 @@ _SHARE_OF_FACTS: Final = 0.95
 """Of a report in parts; the rest is for values of records."""
 
 
+_Points = tuple[list[tuple[int, int, str]], list[tuple[int, str]]]
+"""Facts of interest by task and seq, and times since the start of the run in ns, with reasons."""
+
+
 @dataclass(frozen=True, slots=True)
 class Payload:
     """``body``: base64. ``facts``: their number in the recording; ``omitted``: the tables that did not fit.
@@ -114,6 +120,7 @@ class Payload:
     facts: int
     omitted: tuple[str, ...]
     parts: tuple[ExactPart, ...] | None = None
+    look_at: tuple[LookAt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +167,15 @@ def build_payload(
 
     Raises BadInput for a damaged recording.
     """
+    of_run = RunFacts(recording)
+    moments = look_at(of_run, laws)
     head: dict[str, Any] = {
         "format": FORMAT,
         "recording": _described(recording, path),
         "facts": sum(recording.row_count(name) for name in _TABLE_NAMES),
         "table_names": _TABLE_NAMES,
         "description": _description(recording),
+        "start": start_page(of_run, moments),
         "laws": laws,
         "wording": wording(has_checkpoints(recording)),
         "rules": rule_texts(has_checkpoints(recording)),
@@ -176,9 +186,8 @@ def build_payload(
     left -= (late := recording.row_count(LATE_DROP.name)) * _BYTES_OF_LATE_RECORD
     contents = None if span is not None or head["facts"] > min(left, _MOST_FACTS) else _whole(recording)
     if contents is None or contents.size > left:
-        contents = _in_parts(recording, left, laws, span, difference)
+        contents = _in_parts(recording, left, _points(laws, moments), span, difference)
     sections, facts = {**contents.sections, **job}, contents.facts
-    of_run = RunFacts(recording)
     causes = late_sections(of_run, facts, max(left // 2, late * _MOST_BYTES_OF_LATE_RECORD + _BYTES_OF_WORDS))
     sections[CAUSES] = _Section({"rows": causes.rows}, causes.document)
     sections[CAUSE_COLUMNS] = _Section({"rows": causes.rows}, causes.columns)
@@ -198,7 +207,7 @@ def build_payload(
     parts = None if contents.parts is None else _described_parts(facts, contents.parts)
     omitted = (*contents.omitted, *left_out)
     text = _json({**head, "sections": directory, "omitted": omitted, "parts": parts}).decode()
-    return Payload(text, b64encode(b"".join(members)).decode(), head["facts"], omitted, contents.parts)
+    return Payload(text, b64encode(b"".join(members)).decode(), head["facts"], omitted, contents.parts, tuple(moments))
 
 
 def _job_sections(recording: Recording, budget_bytes: int) -> tuple[dict[str, _Section], tuple[str, ...]]:
@@ -215,11 +224,9 @@ def _whole(recording: Recording) -> _Contents:
     return _Contents(facts, _sections(facts))
 
 
-def _in_parts(
-    recording: Recording, left: int, laws: Mapping[str, Any] | None, span: Span | None, difference: int | None
-) -> _Contents:
+def _in_parts(recording: Recording, left: int, points: _Points, span: Span | None, difference: int | None) -> _Contents:
     """Counts of all facts, and as many facts as fit around the points of interest."""
-    overview = overview_of(recording, *_points(laws))
+    overview = overview_of(recording, *points)
     if difference is not None and difference < overview.steps:
         overview.points.append(Point(0, difference, "first difference"))
     overview.points += [Point(rank, overview.step_at(time), why) for rank, time, why in points_of_job(recording)]
@@ -260,9 +267,10 @@ def _tables(recording: Recording, limit_bytes: float) -> tuple[frozenset[str], t
     return frozenset(whole), tuple(omitted)
 
 
-def _points(laws: Mapping[str, Any] | None) -> tuple[list[tuple[int, int, str]], list[tuple[int, str]]]:
-    """Violations, as facts and as times."""
-    facts, times = [], []
+def _points(laws: Mapping[str, Any] | None, moments: Sequence[LookAt]) -> _Points:
+    """Where the start page leads to, and violations, as facts and as times."""
+    facts = [(one.task, one.seq, one.what) for one in moments if one.task is not None and one.seq is not None]
+    times = [(one.time_ns, one.what) for one in moments if one.seq is None]
     for law in (laws or {"laws": ()})["laws"]:
         for evidence in law["evidence"]:
             why = f"violation of {law['law']}"

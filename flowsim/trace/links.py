@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Mapping
 from typing import Final
 
-VIEWS: Final = ("graph", "timeline", "channel", "event-time", "state", "laws", "steps", "checkpoints")
+VIEWS: Final = ("start", "graph", "timeline", "channel", "event-time", "state", "laws", "steps", "checkpoints")
 """The views of a report, by their names in links."""
 
 
 LINK_PARTS: Final = (
-    "view", "fact", "step", "t", "from", "to", "scale", "task", "channel", "operator", "key", "checkpoint",
+    "view", "fact", "step", "t", "from", "to", "scale", "task", "channel", "operator", "key", "checkpoint", "job",
 )  # fmt: skip
 
 

@@ -181,6 +181,7 @@ def write_report(
         "bytes": len(content),
         "facts": payload.facts,
         "omitted": list(payload.omitted),
+        "look_at": [one.as_data() for one in payload.look_at],
         "parts": None if payload.parts is None else [_part_data(part) for part in payload.parts],
         "against": None if against is None else {"recording": str(against), "first_difference": difference},
         "png": None,

@@ -19,10 +19,17 @@ export const GUTTER = 172;
 const NOTHING: Selection = { task: null, channel: null, operator: null, key: null, checkpoint: null };
 const NARROWEST = { time: 10, order: 4 };
 
+const SELECTED = ["task", "channel", "operator", "key", "checkpoint"] as const;
+
+function numberOf(link: URLSearchParams, name: string): number | null {
+  const text = link.get(name);
+  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+}
+
 export class Store {
   /** The place of the fact under the cursor. */
   readonly place = signal(0);
-  readonly view = signal("graph");
+  readonly view = signal("start");
   /** x by virtual time, or by order: equal distances between facts, which shows what happens at one instant. */
   readonly scale = signal<Scale>("time");
   /** The part in view: ns since the start, or places. */
@@ -42,6 +49,16 @@ export class Store {
   ) {
     this.range.value = this.whole;
     this.open(location.hash);
+    this.goToFirst(new URLSearchParams(location.hash.slice(1)));
+  }
+
+  /** Goes to the first moment of the start page, if the link names no moment. */
+  private goToFirst(link: URLSearchParams): void {
+    const [first] = this.model.head.start.look_at;
+    if (!first || ["step", "t", "fact", "from"].some((name) => link.has(name))) return;
+    const found = new URLSearchParams(first.link);
+    if (!link.has("view")) for (const name of SELECTED) if (found.has(name)) this.select({ [name]: Number(found.get(name)) });
+    this.goTo(found);
   }
 
   /** At the end of names of regions: each name is unique in the page. */
@@ -138,10 +155,7 @@ export class Store {
   /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, y, job, task, channel, operator, key, checkpoint. */
   open(hash: string): void {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
-    const number = (name: string): number | null => {
-      const text = given.get(name);
-      return text !== null && /^\d+$/.test(text) ? Number(text) : null;
-    };
+    const number = (name: string) => numberOf(given, name);
     batch(() => {
       const view = given.get("view");
       if (view !== null && this.views.includes(view)) this.view.value = view;
@@ -151,21 +165,23 @@ export class Store {
       this.showsJob.value = given.get("job") !== "hidden";
       const [from, to] = [number("from"), number("to")];
       if (from !== null && to !== null && from < to) this.setRange([from, to]);
-      this.select({
-        task: number("task"), channel: number("channel"), operator: number("operator"), key: number("key"),
-        checkpoint: number("checkpoint"),
-      });
-      const fact = /^(\d+)\.(\d+)$/.exec(given.get("fact") ?? "");
-      const [step, time] = [number("step"), number("t")];
-      if (fact && this.goToFact(Number(fact[1]), Number(fact[2]))) return;
-      if (step !== null) this.go(this.model.facts.placeOfStep(step));
-      else if (time !== null) this.go(this.model.facts.placeAt(time));
+      for (const name of SELECTED) this.select({ [name]: number(name) });
+      this.goTo(given);
     });
+  }
+
+  /** Goes to the fact of a link, or to its step, or to its time. */
+  private goTo(given: URLSearchParams): void {
+    const fact = /^(\d+)\.(\d+)$/.exec(given.get("fact") ?? "");
+    const [step, time] = [numberOf(given, "step"), numberOf(given, "t")];
+    if (fact && this.goToFact(Number(fact[1]), Number(fact[2]))) return;
+    if (step !== null) this.go(this.model.facts.placeOfStep(step));
+    else if (time !== null) this.go(this.model.facts.placeAt(time));
   }
 
   get link(): string {
     const parts: [string, string | number][] = [["view", this.view.value]];
-    for (const name of ["task", "channel", "operator", "key", "checkpoint"] as const) {
+    for (const name of SELECTED) {
       const value = this.selection.value[name];
       if (value !== null) parts.push([name, value]);
     }

@@ -99,6 +99,22 @@ export interface AlignmentReasons {
   rule: string;
 }
 
+/** A moment of the run, as flowsim/report/look_at.py finds it. ``link``: the part of the address after #. */
+export interface LookAt {
+  what: string;
+  text: string;
+  link: string;
+}
+
+/** What a sink received. ``first``: the first rows as JSON; ``left``: how many more there are; ``note``: why there are none. */
+export interface SinkResult {
+  name: string;
+  rows: string;
+  first: string[];
+  left: number;
+  note: string;
+}
+
 export interface Head {
   format: number;
   recording: {
@@ -116,6 +132,13 @@ export interface Head {
     settings: Record<string, unknown>;
     failure: Record<string, string | null> | null;
     flowsim: string;
+  };
+  start: {
+    /** Of the scenario. */
+    name: string | null;
+    description: string[];
+    results: { sinks: SinkResult[]; left: number };
+    look_at: LookAt[];
   };
   facts: number;
   table_names: string[];

@@ -5,11 +5,12 @@ import { checkpointsView } from "./checkpoints";
 import { eventTimeView } from "./event_time";
 import { graphView } from "./graph";
 import { lawsView } from "./laws";
+import { startView } from "./start";
 import { stateView } from "./state";
 import { stepsView } from "./steps";
 import { timelineView } from "./timeline";
 import type { View } from "./view";
 
 export const VIEWS: readonly View[] = [
-  graphView, timelineView, channelView, eventTimeView, stateView, lawsView, stepsView, checkpointsView,
+  startView, graphView, timelineView, channelView, eventTimeView, stateView, lawsView, stepsView, checkpointsView,
 ];

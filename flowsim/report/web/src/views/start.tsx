@@ -1,0 +1,89 @@
+/** The first page: what the run is, what its sinks received, what the laws say, where to look, and the scenario. */
+
+import type { LookAt, SinkResult } from "../model/head";
+import { commas } from "../model/text";
+import type { Store } from "../store";
+import type { View } from "./view";
+
+function StartView({ store }: { store: Store }) {
+  const { recording, start, laws } = store.model.head;
+  return (
+    <div class="start">
+      <section aria-label={`What the run is${store.whose}`}>
+        {start.name && <h2>{start.name}</h2>}
+        {start.description.map((paragraph) => <p key={paragraph}>{paragraph}</p>)}
+        {recording.scenario && (
+          <details class="scenario">
+            <summary>The scenario, {recording.name}</summary>
+            <pre tabIndex={0}>{recording.scenario}</pre>
+          </details>
+        )}
+      </section>
+      <section aria-label={`Where to look${store.whose}`}>
+        <h2>Look at</h2>
+        {start.look_at.length > 0 ? (
+          <ul class="look-at">{start.look_at.map((one) => <Moment key={one.link} store={store} one={one} />)}</ul>
+        ) : (
+          <p class="faint">The recording holds no fact that stands out: the view Steps has all.</p>
+        )}
+        <Results store={store} />
+        <h2>Laws</h2>
+        <p class="verdict-line">
+          {laws ? (
+            <button class="link" onClick={() => (store.view.value = "laws")}>{laws.verdict}</button>
+          ) : (
+            <span class="faint">not checked: write the report without --no-laws</span>
+          )}
+        </p>
+      </section>
+    </div>
+  );
+}
+
+/** A click is a step of the browser's history: back returns to this page. */
+function Moment({ store, one }: { store: Store; one: LookAt }) {
+  const follow = (event: Event) => {
+    event.preventDefault();
+    // In a frame without an address of its own a link alone would open the page around it.
+    if (store.suffix) store.open(one.link);
+    else location.hash = one.link;
+  };
+  return (
+    <li>
+      <strong>{one.what}</strong> <a href={`#${one.link}`} onClick={follow}>{one.text}</a>
+    </li>
+  );
+}
+
+function Results({ store }: { store: Store }) {
+  const { sinks, left } = store.model.head.start.results;
+  if (!sinks.length) return <p class="faint">The job has no sink.</p>;
+  return (
+    <>
+      <h2>Results</h2>
+      <table class="results">
+        <thead>
+          <tr><th>sink</th><th>received</th><th>first rows</th></tr>
+        </thead>
+        <tbody>{sinks.map((sink) => <ResultRow key={sink.name} sink={sink} />)}</tbody>
+      </table>
+      {left > 0 && <p class="faint">and {commas(left)} more sinks</p>}
+    </>
+  );
+}
+
+function ResultRow({ sink }: { sink: SinkResult }) {
+  return (
+    <tr>
+      <td>{sink.name}</td>
+      <td>{sink.rows}</td>
+      <td>
+        {sink.first.map((row, at) => <code key={at}>{row}</code>)}
+        {sink.left > 0 && <span class="faint">and {commas(sink.left)} more</span>}
+        {sink.note && <span class="faint">{sink.note}</span>}
+      </td>
+    </tr>
+  );
+}
+
+export const startView: View = { name: "start", title: "Start", key: "s", missing: () => null, Component: StartView };

@@ -153,7 +153,7 @@ def _queue(facts: RunFacts) -> Iterator[LookAt]:
     if row is None:
         return
     where = facts.names.channel(row["channel"])
-    text = f"{row['backlog']:,} data buffers wait in {where} at {facts.moment(row['time_ns'])}"
+    text = f"{count_text(row['backlog'], 'data buffer')} wait in {where} at {facts.moment(row['time_ns'])}"
     yield _at(facts, "fullest queue", "channel", text, row, channel=row["channel"])
 
 

@@ -94,11 +94,12 @@ class _Counts:
 
 
 def overview_of(
-    recording: Recording, wanted: Iterable[tuple[int, int, str]], times: Iterable[tuple[int, str]]
+    recording: Recording, wanted: Iterable[tuple[int, int, int, str]], times: Iterable[tuple[int, int, str]]
 ) -> Overview:
     """Reads the whole recording once; raises BadInput for a damaged part.
 
-    ``wanted``: further points of interest, as task, seq and reason; ``times``: as time since the start in ns, and reason.
+    ``wanted``: further points of interest, as rank, task, seq and reason; ``times``: as rank, time since the start in ns,
+    and reason.
     """
     start_ns = start_of(recording)
     count = sum(recording.row_count(table.name) for table in TASK_TABLES)
@@ -123,7 +124,7 @@ def overview_of(
                 lateness.add(column("task"), bucket, *_timing(rows.table is LATE_DROP, column))
         found.steps += len(merged.index)
     found.times = np.concatenate([found.times, *parts])
-    found.points = sorted([*points.found(), *(Point(0, found.step_at(time), why) for time, why in times)])
+    found.points = sorted([*points.found(), *(Point(rank, found.step_at(time), why) for rank, time, why in times)])
     found.tables = {
         "overview_facts": facts.table(), "overview_elements": elements.table(), "overview_lateness": lateness.table(),
     }  # fmt: skip
@@ -133,8 +134,8 @@ def overview_of(
 class _Points:
     """Late records and fires that are the first of their operator, the fullest queue of each channel, wanted facts."""
 
-    def __init__(self, wanted: Iterable[tuple[int, int, str]]) -> None:
-        self._wanted = {(task << 40 | seq): why for task, seq, why in wanted}
+    def __init__(self, wanted: Iterable[tuple[int, int, int, str]]) -> None:
+        self._wanted = {(task << 40 | seq): (rank, why) for rank, task, seq, why in wanted}
         self._codes = np.array(sorted(self._wanted), dtype=np.int64)
         self._found: list[Point] = []
         self._seen: dict[tuple[str, int], int] = {}
@@ -144,7 +145,8 @@ class _Points:
         if len(self._codes):
             codes = column("task") << 40 | column("seq")
             for at in np.flatnonzero(np.isin(codes, self._codes)).tolist():
-                self._found.append(Point(0, int(steps[at]), self._wanted[int(codes[at])]))
+                rank, why = self._wanted[int(codes[at])]
+                self._found.append(Point(rank, int(steps[at]), why))
         if table in (LATE_DROP.name, WINDOW_FIRE.name):
             self._first(table, column("task") << 20 | column("operator"), steps)
         if table == BUFFERS.name:

@@ -104,8 +104,8 @@ _SHARE_OF_FACTS: Final = 0.95
 """Of a report in parts; the rest is for values of records."""
 
 
-_Points = tuple[list[tuple[int, int, str]], list[tuple[int, str]]]
-"""Facts of interest by task and seq, and times since the start of the run in ns, with reasons."""
+_Points = tuple[list[tuple[int, int, int, str]], list[tuple[int, int, str]]]
+"""Facts of interest by rank, task and seq, and times by rank, since the start of the run in ns; both with reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,15 +269,16 @@ def _tables(recording: Recording, limit_bytes: float) -> tuple[frozenset[str], t
 
 def _points(laws: Mapping[str, Any] | None, moments: Sequence[LookAt]) -> _Points:
     """Where the start page leads to, and violations, as facts and as times."""
-    facts = [(one.task, one.seq, one.what) for one in moments if one.task is not None and one.seq is not None]
-    times = [(one.time_ns, one.what) for one in moments if one.seq is None]
+    ranks = [*enumerate(moments)]
+    facts = [(rank, one.task, one.seq, one.what) for rank, one in ranks if one.task is not None and one.seq is not None]
+    times = [(rank, one.time_ns, one.what) for rank, one in ranks if one.seq is None]
     for law in (laws or {"laws": ()})["laws"]:
         for evidence in law["evidence"]:
             why = f"violation of {law['law']}"
             if evidence["task"] is not None and evidence["seq"] is not None:
-                facts.append((evidence["task"], evidence["seq"], why))
+                facts.append((0, evidence["task"], evidence["seq"], why))
             elif evidence["time_ns"] is not None:
-                times.append((evidence["time_ns"], why))
+                times.append((0, evidence["time_ns"], why))
     return facts, times
 
 

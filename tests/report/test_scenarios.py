@@ -18,6 +18,7 @@ SAMPLE = [("12", True)]
 """A job with channels, windows, late rows and state."""
 
 CONTENTS = {
+    "start": ".look-at",
     "graph": ".vertex",
     "timeline": "canvas",
     "channel": ".picture",

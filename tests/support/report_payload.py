@@ -69,7 +69,8 @@ def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> 
         offset += column["bytes"]
     found: dict[str, Ints] = {}
     # Columns that others are grouped by come first.
-    names = sorted(about["columns"], key=lambda column: column["encoding"] not in ("values", "differences", "task"))
+    ranks = {"values": 0, "differences": 0, "task": 1}
+    names = sorted(about["columns"], key=lambda column: ranks.get(column["encoding"], 2))
     for column in names:
         known = {**groups, **found}
         if column["encoding"] == TASK_AND_RECORD:

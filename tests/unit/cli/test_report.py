@@ -29,7 +29,7 @@ def test_report_is_written_beside_the_recording_with_verdicts(flowsim: Flowsim, 
     assert called.code == 0
     assert called.document == {
         "report": "out/report.html", "bytes": html.stat().st_size, "facts": head["facts"], "omitted": [],
-        "parts": None, "against": None, "png": None, "exit_code": 0,
+        "look_at": head["start"]["look_at"], "parts": None, "against": None, "png": None, "exit_code": 0,
     }  # fmt: skip
     laws = head["laws"]["laws"]  # type: ignore[index]
     assert {law["verdict"] for law in laws} <= {"holds", "not applicable"}
@@ -133,7 +133,7 @@ def test_recording_of_elements_gives_a_report(flowsim: Flowsim, tmp_path: Path) 
         (["out", "--budget", "much"], "--budget"),
         (["out", "--from", "2 ms", "--to", "1 ms"], "--from 2 ms is not before --to 1 ms"),
         (["out", "--against", "nowhere"], "nowhere: no such recording"),
-        (["out", "--view", "queues"], "--view queues: no such view; expected one of graph, timeline, channel"),
+        (["out", "--view", "queues"], "--view queues: no such view; expected one of start, graph, timeline"),
         (["out", "--at", "chanel=1"], "--at: 'chanel=1' is no part of a link"),
         (["out", "--at", "soon"], "--at: expected a time since the start of the run"),
         (["out", "--html", "tiny.yaml/r.html"], "--html: tiny.yaml/r.html: cannot be written"),

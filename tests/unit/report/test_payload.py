@@ -118,7 +118,7 @@ def test_small_budget_gives_counts_of_all_facts_and_parts_around_points_of_inter
     assert size(small) <= budget
     assert small.parts is not None
     assert [part.why for part in small.parts] == [
-        ("begin of the run",), ("fire 1 of its operator",), ("end of the run",),
+        ("begin of the run",), ("late record",), ("end of the run",),
     ]  # fmt: skip
     is_whole = {name for name, about in found.head["sections"].items() if about.get("coverage") == "all"}
     assert {"actions", "buffers", "credits", "window_fire", "late_drop"} <= is_whole
@@ -172,7 +172,7 @@ def test_number_of_facts_in_a_report_is_limited(unordered: Recording, monkeypatc
 def test_violation_is_in_a_part(unordered: Recording) -> None:
     facts = list(merged_facts(unordered, Selection()))
     step = next(step for step, fact in enumerate(facts) if fact.table == "received" and step > len(facts) // 3)
-    evidence = {"task": facts[step].task, "seq": facts[step].row[0], "time_ns": None}
+    evidence = {"task": facts[step].task, "seq": facts[step].row[0], "time_ns": None, "channel": None, "what": "lost"}
     laws = {"laws": [{"law": "channel-fifo", "evidence": [evidence]}]}
     budget = size(build_payload(unordered, "out/run", laws)) - 16_000
 

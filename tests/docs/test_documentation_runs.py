@@ -236,7 +236,7 @@ def error_shown_behind(block: Snippet) -> list[str] | None:
     return below[2].splitlines()
 
 
-REFERENCES_WITH_TIMES = ("README.md", "docs/scenario.md", "docs/datastream.md", "docs/cli.md", "docs/testing.md")
+REFERENCES_WITH_TIMES = ("docs/scenario.md", "docs/datastream.md", "docs/cli.md", "docs/testing.md")
 TUTORIALS = tuple(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs" / "tutorial").glob("*.md")))
 
 

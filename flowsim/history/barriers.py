@@ -57,8 +57,8 @@ def barriers_of(facts: RecordedFacts, edge: int, checkpoint: RecordedCheckpoint)
     found = []
     for channel in facts.graph.channels.values():
         if channel.edge == edge:
-            sent = _barrier(facts, whole.rows("sent", channel.source_task), channel, checkpoint)
-            received = _barrier(facts, whole.rows("received", channel.target_task), channel, checkpoint)
+            sent = barrier_of(facts, whole.rows("sent", channel.source_task), channel, checkpoint)
+            received = barrier_of(facts, whole.rows("received", channel.target_task), channel, checkpoint)
             steps = so_far(facts, whole.rows("checkpoint_steps", channel.target_task))
             found.append(
                 Barrier(channel, sent, received, _is_early(steps.equal(checkpoint=checkpoint.checkpoint), received))
@@ -80,7 +80,7 @@ def _is_early(steps: Rows, received: Row | None) -> bool:
     return received is None or received["seq"] > snapshot["seq"]
 
 
-def _barrier(facts: RecordedFacts, rows: Rows, channel: Channel, checkpoint: RecordedCheckpoint) -> Row | None:
+def barrier_of(facts: RecordedFacts, rows: Rows, channel: Channel, checkpoint: RecordedCheckpoint) -> Row | None:
     of_channel = so_far(facts, rows).equal(channel=channel.channel, timestamp=checkpoint.checkpoint)
     return next((row for row in of_channel if row["kind"] in _BARRIERS), None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -79,21 +79,20 @@ class TimeOfTask:
 
 def spans_of(facts: RecordedFacts, task: int) -> list[Span]:
     """What a task did in each attempt from its start on. Needs the level full."""
-    found: list[Span] = []
-    for attempt in range(facts.attempt_of(task) + 1):
-        of_attempt = facts.in_attempt(task, attempt)
-        first = of_attempt.rows("lifecycle", task).first()
-        if first is None:
-            continue
-        ended_ns = end_of_attempt(of_attempt, task)
-        end_ns = facts.end_ns if ended_ns is None else ended_ns
-        waits = [
-            Span(doing, row["time_ns"], until_ns)
-            for doing, rows in waits_of(of_attempt, task).items()
-            for row, until_ns in rows
-        ]
-        found += _with_work(sorted(waits, key=lambda span: (span.begin_ns, span.end_ns)), first["time_ns"], end_ns)
-    return found
+    attempts = (facts.in_attempt(task, attempt) for attempt in range(facts.attempt_of(task) + 1))
+    return [span for of_attempt in attempts for span in _spans_of_attempt(of_attempt, task)]
+
+
+def _spans_of_attempt(facts: RecordedFacts, task: int) -> Iterable[Span]:
+    first = facts.rows("lifecycle", task).first()
+    if first is None:
+        return ()
+    ended_ns = end_of_attempt(facts, task)
+    waits = [
+        Span(doing, row["time_ns"], until_ns) for doing, rows in waits_of(facts, task).items() for row, until_ns in rows
+    ]
+    waits.sort(key=lambda span: (span.begin_ns, span.end_ns))
+    return _with_work(waits, first["time_ns"], facts.end_ns if ended_ns is None else ended_ns)
 
 
 def _with_work(waits: Iterable[Span], begin_ns: int, end_ns: int) -> Iterable[Span]:
@@ -109,16 +108,29 @@ def _with_work(waits: Iterable[Span], begin_ns: int, end_ns: int) -> Iterable[Sp
 
 def times_of_tasks(facts: RecordedFacts) -> list[TimeOfTask]:
     """The tasks with the largest share of one state first. Below the level full from the totals of tasks, for a whole run."""
-    times = [_of_spans(facts, task) if facts.is_full else _of_totals(facts, task) for task in facts.graph.tasks]
+    whole_ns = facts.end_ns - facts.start_ns
+    times = [
+        _of_spans(task, spans_of(facts, task), whole_ns) if facts.is_full else _of_totals(facts, task)
+        for task in facts.graph.tasks
+    ]
     return sorted(times, key=lambda time: (*time.rank, -time.task), reverse=True)
 
 
-def _of_spans(facts: RecordedFacts, task: int) -> TimeOfTask:
-    spans = spans_of(facts, task)
+def time_between(facts: RecordedFacts, task: int, begin_ns: int, end_ns: int) -> TimeOfTask:
+    """How a task spent a time in the attempt that it had at its beginning. Needs the level full."""
+    spans = [
+        Span(span.doing, max(span.begin_ns, begin_ns), min(span.end_ns, end_ns))
+        for span in _spans_of_attempt(facts.until(begin_ns).whole, task)
+        if span.begin_ns < end_ns and span.end_ns > begin_ns
+    ]
+    return _of_spans(task, spans, end_ns - begin_ns)
+
+
+def _of_spans(task: int, spans: Sequence[Span], whole_ns: int) -> TimeOfTask:
     length_ns = dict.fromkeys(Spent, 0)
     for span in spans:
         length_ns[_SPENT[span.doing]] += span.length_ns
-    return TimeOfTask(task, _shares(facts, length_ns), tuple(spans))
+    return TimeOfTask(task, _shares(length_ns, whole_ns), tuple(spans))
 
 
 def _of_totals(facts: RecordedFacts, task: int) -> TimeOfTask:
@@ -127,9 +139,8 @@ def _of_totals(facts: RecordedFacts, task: int) -> TimeOfTask:
         length_ns[Spent.BUSY] += row["busy_ns"]
         length_ns[Spent.BACK_PRESSURED] += row["soft_backpressured_ns"] + row["hard_backpressured_ns"]
         length_ns[Spent.IDLE] += row["idle_ns"]
-    return TimeOfTask(task, _shares(facts, length_ns))
+    return TimeOfTask(task, _shares(length_ns, facts.end_ns - facts.start_ns))
 
 
-def _shares(facts: RecordedFacts, length_ns: dict[Spent, int]) -> dict[Spent, float]:
-    whole_ns = max(1, facts.end_ns - facts.start_ns)
-    return {spent: ns / whole_ns for spent, ns in length_ns.items()}
+def _shares(length_ns: dict[Spent, int], whole_ns: int) -> dict[Spent, float]:
+    return {spent: ns / max(1, whole_ns) for spent, ns in length_ns.items()}

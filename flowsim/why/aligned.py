@@ -18,6 +18,7 @@ from flowsim.history.checkpoints import RecordedCheckpoint
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.alignment import forced_exchanges
 from flowsim.why.answer import Cause, WhyAnswer
+from flowsim.why.checkpoints.question import checkpoint_named
 from flowsim.why.run_facts import Row, RunFacts, place_of
 
 _SAVEPOINTS = (SnapshotKind.SAVEPOINT, SnapshotKind.SUSPEND, SnapshotKind.TERMINATE)
@@ -77,12 +78,7 @@ def _checkpoint(facts: RunFacts, edge: int, text: str | None) -> RecordedCheckpo
         written = written_checkpoints(facts, edge)
         known = reversed(triggered.values())
         return next((one for one in known if one.checkpoint in written), next(reversed(triggered.values()), None))
-    found = next((one for one in triggered.values() if str(one.checkpoint) == text), None)
-    if found is None:
-        numbers = list(triggered)
-        has = f"{numbers[0]} to {numbers[-1]}" if numbers else "no checkpoints"
-        raise BadInput(f"there is no checkpoint {text!r}; the recording has {has}")
-    return found
+    return checkpoint_named(facts, text)
 
 
 def _statement(

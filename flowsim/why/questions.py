@@ -11,6 +11,7 @@ from flowsim.history.timers import lives_of, timer_operators
 from flowsim.why.about import About
 from flowsim.why.aligned import exchanges, why_aligned
 from flowsim.why.answer import WhyAnswer
+from flowsim.why.checkpoints.question import why_checkpoint
 from flowsim.why.firings.question import why_fired
 from flowsim.why.late import why_late
 from flowsim.why.no_output import why_no_output
@@ -84,6 +85,14 @@ def _ignored(facts: RunFacts, asked: Asked) -> WhyAnswer:
 
 def _aligned(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_aligned(facts, asked.about, asked.tasks)
+
+
+def _checkpoint(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_checkpoint(facts, asked.about)
+
+
+def _checkpoint_example(facts: RunFacts) -> Sequence[str]:
+    return [str(one) for one in facts.checkpoints().checkpoints][:1]
 
 
 def _aligned_example(facts: RunFacts) -> Sequence[str]:
@@ -172,6 +181,15 @@ _ALIGNED: Final = Question(
     _aligned,
     _aligned_example,
 )
+_CHECKPOINT: Final = Question(
+    "checkpoint",
+    "how long a checkpoint took and what it waited for, or why it failed",
+    "[CHECKPOINT]",
+    0,
+    1,
+    _checkpoint,
+    _checkpoint_example,
+)
 _LATE: Final = Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late, _late_example)
 _NO_OUTPUT: Final = Question(
     "no-output",
@@ -214,7 +232,19 @@ _TIMER: Final = Question(
 )
 QUESTIONS: Final = {
     question.name: question
-    for question in (_ALIGNED, _DELETED, _FIRED, _IGNORED, _LATE, _NO_OUTPUT, _ORDER, _STATE, _TIMER, _WAITING)
+    for question in (
+        _ALIGNED,
+        _CHECKPOINT,
+        _DELETED,
+        _FIRED,
+        _IGNORED,
+        _LATE,
+        _NO_OUTPUT,
+        _ORDER,
+        _STATE,
+        _TIMER,
+        _WAITING,
+    )
 }
 
 

@@ -69,7 +69,7 @@ def why_slow(facts: RunFacts) -> WhyAnswer:
     if not facts.is_full and facts.until_ns is not None:
         raise BadInput(f"--at: {NEEDS_FULL}")
     first = ranked[0]
-    lines = tuple(shares_text(facts, time) for time in ranked[:_MOST_RANKED])
+    lines = tuple(f"{facts.task(time.task)}: {shares_text(time)}" for time in ranked[:_MOST_RANKED])
     if len(ranked) > _MOST_RANKED:
         lines = (*lines, f"and {count_text(len(ranked) - _MOST_RANKED, 'task')} more")
     whole = "the run" if facts.until_ns is None else f"the time up to {facts.moment(facts.until_ns)}"

@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 5_300,
+    "cli": 5_500,
     "cluster": 5_400,
     "connectors": 6_800,
     "datastream": 4_800,
@@ -41,7 +41,7 @@ LINES_OF_PYTHON = {
     "validation": 1_600,
     "values": 1_750,
     "watermark": 1_200,
-    "why": 7_900,
+    "why": 8_700,
 }
 LINES_OF_MODULES = 1_600
 """Of the modules of ``flowsim`` that are in no package of it."""

@@ -55,11 +55,11 @@ def shares(facts: RunFacts, task: int) -> str:
     return "in the whole run: " + ", ".join(f"{name} {value / whole:.0%}" for name, value in parts.items())
 
 
-def shares_text(facts: RunFacts, time: TimeOfTask) -> str:
-    """How a task spent the time up to the moment, the largest share first."""
+def shares_text(time: TimeOfTask) -> str:
+    """How a task spent a time, the largest share first."""
     shares = sorted(time.shares.items(), key=lambda each: -each[1])
     shown = [f"{spent.value} {share:.0%}" for spent, share in shares if f"{share:.0%}" != "0%"]
-    return f"{facts.task(time.task)}: {', '.join(shown) or 'below 1% in each state'}"
+    return ", ".join(shown) or "below 1% in each state"
 
 
 def work_lines(facts: RunFacts, task: int) -> tuple[str, ...]:

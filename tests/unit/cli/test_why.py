@@ -76,7 +76,7 @@ def test_questions_are_listed_without_a_question(recorded: Flowsim) -> None:
     [
         (
             ("latte",),
-            "(did you mean 'late'?); ask one of: aligned, deleted, fired, ignored, late, no-output, order, state, timer, waiting",
+            f"(did you mean 'late'?); ask one of: {', '.join(QUESTIONS)}",
         ),
         (("late", "a", "b"), "'late' is followed by [RECORD], got 2 words: a b"),
         (("late", "--at", "soon"), "--at: expected a time since the start of the run"),

@@ -1,0 +1,1 @@
+"""Questions about checkpoints, failures, restarts and commits (section 12)."""

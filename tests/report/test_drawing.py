@@ -43,3 +43,23 @@ def test_no_text_is_cut_or_covered_and_nothing_leaves_its_box(open_report: OpenR
                 problems += [f"{view} at {size[0]} px: {problem}" for problem in drawing_problems(page)]
 
     assert problems == []
+
+
+CHANGES = """
+label => {
+    const canvas = document.querySelector('.timeline canvas')
+    const {y, right} = (({top, bottom}) => ({y: Math.round((top + bottom) / 2), right: canvas.width - 12}))(
+        textsOf(canvas).filter(({text}) => text.trim() === label).at(-1))
+    const {data} = canvas.getContext('2d').getImageData(172, y, right - 172, 1)
+    const at = pixel => [0, 1, 2].map(part => data[pixel * 4 + part] >> 4).join()
+    return Array.from({length: right - 173}, (_, pixel) => at(pixel) !== at(pixel + 1)).filter(Boolean).length
+}
+"""
+"""How often the colour changes along the last row with a label; small differences do not count."""
+
+
+def test_bars_that_are_too_narrow_to_tell_apart_are_one_area(open_report: OpenReport) -> None:
+    page = open_report("03", "#view=timeline", script=RECORD_TEXTS)
+
+    assert page.evaluate("flowsim.model.timeline.track(1, 'actions').count") > 200
+    assert page.evaluate(CHANGES, "actions, waits") < 20

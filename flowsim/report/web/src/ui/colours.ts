@@ -20,6 +20,7 @@ const DARK: typeof LIGHT = {
 };
 
 export type Colours = typeof LIGHT;
+export type Fill = string | CanvasPattern;
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const isDark = signal(dark.matches);

@@ -2,20 +2,19 @@
 
 import { useCallback, useMemo } from "preact/hooks";
 import { countUpTo } from "../model/facts";
-import { NONE, STATES, STATE_WORDS, type Lane } from "../model/states";
+import { IDLE, NONE, STATES, STATE_WORDS, type Lane } from "../model/states";
 import { duration } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "./axis";
 import { growth, TimeCanvas, type Axis, type Drawing } from "./canvas";
 import { hatched, type Colours } from "./colours";
 import type { Tip } from "./marks";
+import { Cells, LEAST_BAR } from "./shares";
 
 export const LANE_HEIGHT = 16;
 const PITCH = 22;
 /** Of the axis below the lanes. */
 const FOOT = 20;
-/** With more intervals in view each pixel shows the shares of its states. */
-const MOST_INTERVALS = 3000;
 /** The pointer asks for the shares of so many of them on each side. */
 const NEAR = 3;
 
@@ -81,46 +80,31 @@ export function drawLane(store: Store, { context, axis, colours, marks }: Drawin
   const first = Math.max(0, countUpTo(places, store.placeOf(from)) - 1);
   const last = countUpTo(places, store.placeOf(to));
   const fill = stateFill(context, colours);
-  if (last - first > MOST_INTERVALS && store.scale.value === "time") {
-    drawShares(store, lane.task, fill, { context, axis, y, laneHeight });
-    const add = marks.layer(`shares ${lane.task}`, (_, x) => sharesTip(store, lane.task, axis, x, y, laneHeight));
-    add(0, axis.left, y, axis.right - axis.left, laneHeight);
-    return;
-  }
+  const isDense = (axis.right - axis.left) / (last - first) < LEAST_BAR;
+  const addCells = marks.layer(`shares ${lane.task}`, (_, x) => sharesTip(store, lane.task, axis, x, y, laneHeight));
+  if (isDense) addCells(0, axis.left, y, axis.right - axis.left, laneHeight);
   const add = marks.layer(`state ${lane.task}`, (at) => stateTip(store, lane, at));
-  for (let at = first; at < last; at++) {
-    const state = states[at]!;
-    if (state === NONE) continue;
-    const begin = Math.max(axis.left, axis.x(places[at]!));
-    const end = at + 1 < places.length ? axis.x(places[at + 1]!) : axis.right;
-    const width = Math.min(axis.right, end) - begin;
-    if (width <= 0) continue;
+  const cells = new Cells<number>(axis);
+  const draw = (at: number, state: number) => {
+    const [begin, end] = [axis.x(places[at]!), at + 1 < places.length ? axis.x(places[at + 1]!) : axis.right];
+    if (end <= axis.left || begin >= axis.right) return;
+    if (isDense && end - begin < LEAST_BAR) {
+      cells.add(state, begin, end);
+      return;
+    }
+    cells.leaveOut(begin, end);
+    // Whole pixels: between two parts of a pixel the background would shine through.
+    const left = Math.max(axis.left, Math.floor(begin));
+    const width = Math.max(1, Math.min(axis.right, Math.round(end)) - left);
     context.fillStyle = fill[state]!;
-    context.fillRect(begin, y, width, laneHeight);
-    add(at, begin, y, width, laneHeight);
+    context.fillRect(left, y, width, laneHeight);
+    add(at, left, y, width, laneHeight);
+  };
+  // What is short and not idle lies above, so that it is seen.
+  for (const isIdle of [true, false]) {
+    for (let at = first; at < last; at++) if (states[at] !== NONE && (states[at] === IDLE) === isIdle) draw(at, states[at]!);
   }
-}
-
-interface Where {
-  context: CanvasRenderingContext2D;
-  axis: Drawing["axis"];
-  y: number;
-  laneHeight: number;
-}
-
-function drawShares(store: Store, task: number, fill: (string | CanvasPattern)[], { context, axis, y, laneHeight }: Where): void {
-  for (let x = axis.left; x < axis.right; x++) {
-    const shares = store.model.states.shares(task, axis.valueAt(x), axis.valueAt(x + 1));
-    if (!shares) continue;
-    let top = y;
-    STATES.forEach((state, number) => {
-      const part = shares[state] * laneHeight;
-      if (part <= 0) return;
-      context.fillStyle = fill[number]!;
-      context.fillRect(x, top, 1.2, part);
-      top += part;
-    });
-  }
+  cells.draw(context, y, laneHeight, (state) => fill[state]!);
 }
 
 export function StateLegend() {

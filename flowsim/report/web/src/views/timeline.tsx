@@ -7,8 +7,9 @@ import { Outcome, TRACKS, type Part, type Track, type TrackName } from "../model
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import { growth, TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
-import { hatched, type Colours } from "../ui/colours";
+import { hatched, type Colours, type Fill } from "../ui/colours";
 import { drawAttempts, drawBarriers } from "../ui/checkpoint_marks";
+import { Cells, LEAST_BAR } from "../ui/shares";
 import { drawLane, LANE_HEIGHT, missingStates, StateLegend } from "../ui/lanes";
 import { narrowTip, PART_WORDS, partTip, textOf, TRACK_WORDS, wordsOf } from "./timeline_words";
 import type { View } from "./view";
@@ -21,7 +22,7 @@ const GAP = 10;
 const FOOT = 20;
 /** With more subtasks only one of them is shown with its tracks at first. */
 const MOST_DETAILED = 6;
-/** Parts narrower than this are drawn as a share of their pixels. */
+/** Narrower parts do not answer to the pointer alone. */
 const NARROW = 1;
 /** The pointer counts those that begin within so many pixels. */
 const NEAR = 3;
@@ -41,8 +42,6 @@ const OF_TRACK: Record<TrackName, Part[]> = {
   snapshots: ["snapshot", "snapshot_inside"],
   checkpoints: ["alignment", "sync", "async"],
 };
-
-type Fill = string | CanvasPattern;
 
 function fills(context: CanvasRenderingContext2D, colours: Colours): Record<Part, Fill> {
   return {
@@ -237,7 +236,7 @@ function narrowParts(store: Store, axis: Axis, track: Track, things: number[], x
   return found;
 }
 
-/** Wide parts as bars with words; narrow ones as shares of each pixel. */
+/** Wide parts as bars with words; narrow ones as shares of cells. */
 function drawRow(
   store: Store, drawing: Drawing, task: number, track: Track, things: number[], row: Row, fill: Record<Part, Fill>,
 ): void {
@@ -247,7 +246,7 @@ function drawRow(
   const [from, to] = store.range.value;
   const first = Math.max(0, track.lastBegun(things, store.placeOf(from) - 1));
   const last = track.lastBegun(things, store.placeOf(to));
-  const shares = new Map<Part, Float32Array>();
+  const cells = new Cells<Part>(axis);
   for (let at = first; at <= last; at++) {
     const thing = things[at]!;
     for (let part = track.firstPart[thing]!; part < track.firstPart[thing + 1]!; part++) {
@@ -256,19 +255,16 @@ function drawRow(
       const end = until === Infinity ? axis.right + 20 : axis.x(until);
       if (end < axis.left || begin > axis.right) continue;
       const kind = track.part(part);
-      if (end - begin < NARROW) {
-        let share = shares.get(kind);
-        if (!share) shares.set(kind, (share = new Float32Array(Math.ceil(axis.right - axis.left) + 1)));
-        const pixel = Math.min(share.length - 1, Math.max(0, Math.floor(begin - axis.left)));
-        share[pixel]! += Math.max(end - begin, 0.05);
-        continue;
+      if (end - begin < LEAST_BAR) cells.add(kind, begin, end);
+      else {
+        cells.leaveOut(begin, end);
+        drawBar(drawing, begin, end, row, kind, fill[kind], textOf(store.model, track, thing, kind));
       }
-      drawBar(drawing, begin, end, row, kind, fill[kind], textOf(store.model, track, thing, kind));
-      add(part, begin, row.y, end - begin, row.height);
+      if (end - begin >= NARROW) add(part, begin, row.y, end - begin, row.height);
     }
     drawOutcome(drawing, track, thing, row);
   }
-  drawShares(context, axis.left, row, shares, fill);
+  cells.draw(context, row.y, row.height, (kind) => fill[kind]);
 }
 
 function drawBar({ context, texts, axis, colours }: Drawing, begin: number, end: number, { y, height }: Row, part: Part, fill: Fill, text: string): void {
@@ -306,26 +302,6 @@ function drawOutcome({ context, axis, colours }: Drawing, track: Track, thing: n
   context.moveTo(x - 4, middle + 4);
   context.lineTo(x + 4, middle - 4);
   context.stroke();
-}
-
-function drawShares(
-  context: CanvasRenderingContext2D, left: number, { y, height: whole }: Row, shares: Map<Part, Float32Array>, fill: Record<Part, Fill>,
-): void {
-  const all = [...shares];
-  const width = all[0]?.[1].length ?? 0;
-  for (let pixel = 0; pixel < width; pixel++) {
-    const sum = all.reduce((total, [, share]) => total + share[pixel]!, 0);
-    if (!sum) continue;
-    const scale = whole / Math.max(1, sum);
-    let top = y;
-    for (const [part, share] of all) {
-      const height = share[pixel]! * scale;
-      if (!height) continue;
-      context.fillStyle = fill[part];
-      context.fillRect(left + pixel, top, 1.1, Math.max(height, 0.5));
-      top += height;
-    }
-  }
 }
 
 /** The number of open things over time, where rows would be too many. */

@@ -22,7 +22,7 @@ from flowsim.trace.links import report_link
 from flowsim.trace.names import Names
 from flowsim.trace.sentence import Sentence
 from flowsim.trace.sentences import sentence
-from flowsim.trace.time import moment_ns, moment_text
+from flowsim.trace.time import aligned_moment_text, moment_ns
 
 _NAME_WIDTH: Final = 22
 _TIME_WIDTH: Final = 13
@@ -202,7 +202,7 @@ class _Layout:
         if trace.with_links and not of_job:
             cited += f"  {report_link('steps', task=fact.task, seq=fact.row[0])}"
         name = _shortened(THE_JOB if of_job else trace.names.short_task(fact.task), self.name_width)
-        time = moment_text(fact.time_ns - trace.start_ns)
+        time = aligned_moment_text(fact.time_ns - trace.start_ns)
         indent = "  " * fact.depth if trace.indented else ""
         head = f"{time:>{_TIME_WIDTH}}  {name:<{self.name_width}}  {indent}"
         if self.width is None or self.width - len(head) < _LEAST_TEXT_WIDTH:

@@ -17,6 +17,7 @@ _FIRST_DATE_MS: Final = 31_536_000_000
 _LAST_DATE_MS: Final = 253_402_300_799_999
 _NS_PER_S: Final = 1000 * NS_PER_MS
 _MS_PER_MIN: Final = 60_000
+_UNITS: Final = ((_NS_PER_S, "s"), (NS_PER_MS, "ms"), (1_000, "us"), (1, "ns"))
 
 
 def moment_ns(option: str, text: str | None) -> int | None:
@@ -41,9 +42,21 @@ def moment_ns(option: str, text: str | None) -> int | None:
 
 
 def moment_text(ns: int) -> str:
-    """Returns a time in a form that ``--from`` and ``--to`` accept.
+    """Returns a time as short as it can be, exact to the nanosecond, in a form that ``--from`` and ``--to`` accept.
 
-    >>> moment_text(1_234_567), moment_text(61_000_000_000)
+    >>> moment_text(7_000_000), moment_text(1_234_567), moment_text(12_300), moment_text(10_000_000_000), moment_text(0)
+    ('7 ms', '1.234567 ms', '12.3 us', '10 s', '0 ms')
+    """
+    size, unit = next(((size, unit) for size, unit in _UNITS if abs(ns) >= size), (NS_PER_MS, "ms"))
+    whole, rest = divmod(abs(ns), size)
+    digits = f"{rest:0{len(str(size)) - 1}d}".rstrip("0") if rest else ""
+    return f"{'-' if ns < 0 else ''}{whole}{'.' if digits else ''}{digits} {unit}"
+
+
+def aligned_moment_text(ns: int) -> str:
+    """Returns a time with all its digits, for lines whose times are read one below the other.
+
+    >>> aligned_moment_text(1_234_567), aligned_moment_text(61_000_000_000)
     ('1.234567 ms', '61.000000000 s')
     """
     size, digits, unit = (NS_PER_MS, 6, "ms") if abs(ns) < _NS_PER_S else (_NS_PER_S, 9, "s")

@@ -28,6 +28,6 @@ def test_record_that_was_read_waits_for_the_periodic_call(facts: RunFacts, at_ms
     assert not any("for ever" in text for text in texts)
     assert (
         "To generate watermark 9,999 ms, Source: rows (1/1) needs a record of timestamp 10,000 ms or later. One of timestamp "
-        "12,000 ms came at 20.001000 ms; it emits watermarks at its periodic calls, every 200 ms. The recording shows the first "
-        "such watermark, 11,999 ms, at 200.000000 ms."
+        "12,000 ms came at 20.001 ms; it emits watermarks at its periodic calls, every 200 ms. The recording shows the first "
+        "such watermark, 11,999 ms, at 200 ms."
     ) in texts

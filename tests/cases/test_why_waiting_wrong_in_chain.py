@@ -18,9 +18,7 @@ def test_open_calls_of_the_chain_are_named_and_no_record_is_denied(tmp_path: Pat
     _, source, calls = found.causes
     assert source.text == (
         "Source: requests (1/1) is a source and has no record to read: the last one that the recording shows was queued by "
-        "asked at 300.002000 ms; it emitted 3 records in all."
+        "asked at 300.002 ms; it emitted 3 records in all."
     )
     assert calls.text == "asked has 3 elements in its queue; the task runs each result as a mail."
-    assert [line.rpartition(", ")[2] for line in calls.details] == [
-        f"result at {ms}.002000 ms" for ms in (600, 700, 800)
-    ]
+    assert [line.rpartition(", ")[2] for line in calls.details] == [f"result at {ms}.002 ms" for ms in (600, 700, 800)]

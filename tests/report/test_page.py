@@ -41,7 +41,7 @@ def test_report_in_parts_goes_to_parts_and_names_the_command_for_the_rest(browse
 
     page.goto((tmp_path / "report.html").as_uri())
     page.wait_for_selector("html[data-ready]")
-    assert "flowsim report out/run --from 0.000000ms --to " in page.inner_text(".overview code")
+    assert "flowsim report out/run --from 0ms --to " in page.inner_text(".overview code")
     page.click(".overview summary")
     page.get_by_role("button", name="late record").click()
     assert page.evaluate("flowsim.model.facts.step[flowsim.store.place.value]") == payload.parts[1].first

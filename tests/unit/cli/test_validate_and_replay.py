@@ -241,7 +241,7 @@ def test_different_replay_prints_first_different_row_in_words(flowsim: Any, tmp_
     found = {one["table"]: one for one in called.document["first_differences"]}
     assert set(found) == set(called.document["different_tables"])
     sent = found["sent"]
-    assert sent["where"].startswith("Source: numbers (1/1) (task 0), at 0.")
+    assert sent["where"].startswith("Source: numbers (1/1) (task 0), at 2 us, seq ")
     assert sent["recorded"].startswith('writes record [1,"')
     assert sent["replayed"].startswith('writes record [1,"')
     assert sent["recorded"] != sent["replayed"]

@@ -39,10 +39,10 @@ def test_links_lead_to_the_report_of_the_recording_or_to_the_given_one(recorded:
 
     assert recorded("report", "run", "--html", "other.html").code == 0
     link = "view=event-time&task=1&fact=1.38&t=11000"
-    assert f"at 0.011000 ms: other.html#{link}" in recorded(*question, "--report", "other.html").out.splitlines()
+    assert f"at 11 us: other.html#{link}" in recorded(*question, "--report", "other.html").out.splitlines()
     assert recorded("report", "run").code == 0
     called = recorded(*question)
-    assert called.out.splitlines()[1] == f"at 0.011000 ms: run/report.html#{link}"
+    assert called.out.splitlines()[1] == f"at 11 us: run/report.html#{link}"
     assert "writes a report" not in called.out
 
 

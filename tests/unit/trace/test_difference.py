@@ -41,7 +41,7 @@ def test_first_different_row_is_reported_with_both_values(tmp_path: Path, rows_p
     one = recorded(tmp_path / "one")
     other = recorded(tmp_path / "other", rows_per_epoch, changed={25: 99, 31: 5})
     [found] = differences(one, other, ["lifecycle", "task_watermark", "choices", "tasks", "keys"])
-    assert (found.table, found.where) == ("task_watermark", "map (2/2) (task 1), at 25.000000 ms, seq 25")
+    assert (found.table, found.where) == ("task_watermark", "map (2/2) (task 1), at 25 ms, seq 25")
     assert found.recorded == "watermark of input 0 is now 25 ms"
     assert found.replayed == "watermark of input 0 is now 99 ms"
     assert found.columns == (("timestamp", "recorded 25, replayed 99"),)
@@ -55,7 +55,7 @@ def test_equal_facts_in_different_epochs_do_not_differ(tmp_path: Path) -> None:
 def test_missing_or_additional_rows_differ_from_nothing(tmp_path: Path) -> None:
     one, other = recorded(tmp_path / "one", marks=40), recorded(tmp_path / "other", 9, marks=38)
     lost = {found.table: found for found in differences(one, other, ["choices", "task_watermark"])}
-    assert lost["task_watermark"].where == "map (1/2) (task 0), at 38.000000 ms, seq 38"
+    assert lost["task_watermark"].where == "map (1/2) (task 0), at 38 ms, seq 38"
     assert lost["task_watermark"].replayed == "nothing: there are no more rows"
     assert (lost["choices"].where, lost["choices"].recorded) == ("step 38", "step 38, choice 0, ready 2")
     [more, _] = differences(other, one, ["choices", "task_watermark"])

@@ -96,7 +96,7 @@ def test_moment_selects_the_checkpoint_and_hides_later_barriers(ask: Ask) -> Non
     early = ask(JOB, "aligned", "slow -> ruled", at_ms=float(trigger[1]))
     assert "checkpoint 2" in early.statement.text
     assert ", not read" in text_of(early) or "no barrier was written" in text_of(early)
-    assert "no checkpoint was triggered by 1.000000 ms" in text_of(ask(JOB, "aligned", at_ms=1))
+    assert "no checkpoint was triggered by 1 ms" in text_of(ask(JOB, "aligned", at_ms=1))
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_sender_that_has_sent_a_barrier_sends_nothing_although_it_has_credits(as
     """Rule 5.27: the sender stops at the barrier, before the receiver has read it."""
     text = text_of(ask(ALIGNED, "waiting", "Source: orders (1/1)", at_ms=100))
     assert (
-        "Source: orders (1/1) has sent the barrier of checkpoint 1, which it queued at 53.002000 ms. Behind it, Source: orders "
+        "Source: orders (1/1) has sent the barrier of checkpoint 1, which it queued at 53.002 ms. Behind it, Source: orders "
         "(1/1) sends nothing until a request to resume the channel arrives, which counts (2/2) sends when its alignment has "
         "ended. [5.27, 12.11]"
     ) in text
@@ -88,7 +88,7 @@ def test_sender_that_has_sent_a_barrier_sends_nothing_although_it_has_credits(as
 def test_sender_behind_restored_output_waits_for_the_end_of_it(ask: Ask) -> None:
     """Rule 12.95: the end of restored output blocks a channel until all channels of the gate delivered it."""
     text = text_of(ask(RESTORED, "no-output", "out", at_ms=188.5))
-    assert "heavy (1/2) has sent the end of the output that it restored, which it queued at 180.402000 ms." in text
+    assert "heavy (1/2) has sent the end of the output that it restored, which it queued at 180.402 ms." in text
     assert "which Sink: out (1/1) sends when it has read that far on all its channels. [5.27, 12.92]" in text
 
 
@@ -105,12 +105,12 @@ def test_task_that_waits_for_its_final_checkpoint_leads_to_the_task_that_delays_
     """Checkpoint 3 is triggered only when checkpoint 2, which a slow task has not acknowledged, is complete."""
     causes = ask(TWO_PACES, "waiting", "Source: fast (1/1)", at_ms=300).causes
     assert causes[1].text == (
-        "Checkpoint 2 is in progress since 124.001000 ms: 2 of 5 tasks have not acknowledged it so far. It is complete at "
-        "400.077000 ms."
+        "Checkpoint 2 is in progress since 124.001 ms: 2 of 5 tasks have not acknowledged it so far. It is complete at "
+        "400.077 ms."
     )
     assert causes[1].details == (
-        "heavy (1/1): no snapshot so far, acknowledges it at 400.001000 ms",
-        "both (1/1): no snapshot so far, acknowledges it at 400.077000 ms",
+        "heavy (1/1): no snapshot so far, acknowledges it at 400.001 ms",
+        "both (1/1): no snapshot so far, acknowledges it at 400.077 ms",
     )
     assert causes[2].text.startswith("heavy (1/1) is busy")
 

@@ -24,7 +24,7 @@ def test_answer_after_the_timeout_is_ignored(ask: Ask) -> None:
     text = text_of(ask(ASKED, "no-output", "out", "k1"))
 
     assert text.startswith(
-        'The call for record ["k1",100] timed out at 21.002000 ms at asked in Source: asks (1/1), which then gave no result for '
+        'The call for record ["k1",100] timed out at 21.002 ms at asked in Source: asks (1/1), which then gave no result for '
         "it. [11.17]"
     )
     assert "what the call answers after its timeout is ignored, and gives no output. [11.12, 11.17]" in text
@@ -34,7 +34,7 @@ def test_element_without_an_outcome_waits_in_the_queue(ask: Ask) -> None:
     text = text_of(ask(ASKED.replace("drop", "nothing"), "no-output", "out", '"k1"', at_ms=50))
 
     assert text.startswith('1 record with "k1" is in the queue of asked in Source: asks (1/1): element 0: record')
-    assert "The timeout of 1 element of asked has passed, the first one at 21.002000 ms" in text
+    assert "The timeout of 1 element of asked has passed, the first one at 21.002 ms" in text
 
 
 def test_key_with_an_answer_in_time_arrived(ask: Ask) -> None:

@@ -18,7 +18,7 @@ PARTS = {
         "is late at strict (1/1)", "window [0, 10)", "itself emitted watermark 11 ms", "[10.8, 10.9]",
     ],
     """12_three_lateness_settings late '["a",3]'""": ["is not late", "a window was still open", "reaches 9 ms"],
-    "16_two_watermarks late": ["channel #1 from Source: payments (1/1)", "idle from 60.000000 ms", "[8.11, 8.16]"],
+    "16_two_watermarks late": ["channel #1 from Source: payments (1/1)", "idle from 60 ms", "[8.11, 8.16]"],
     """23_splits_of_one_subtask late '[5,"slow"]'""": ["is late at blind_seen", "a bound of at least 31 ms", "[8.1]"],
     "03_slow_sink_backpressure waiting": ["Sink: slow (1/1) is busy", "It is the bottleneck", "[3.28, 13.1]"],
     "03_slow_sink_backpressure waiting numbers --at 500ms": [
@@ -46,7 +46,7 @@ PARTS = {
     "22_watermark_alignment waiting archive --at 2500ms": ["Source: live (1/1): watermark 2,389 ms", "8.23"],
     "09_blocking_or_pipelined waiting spilled --at 50ms": ["it has not started", "reads a blocking exchange", "5.43"],
     "11a_silent_partition no-output '[0, 500)' a": ["holds it back with no watermark yet", "no idle timeout is set", "[8.4]"],
-    "11a_silent_partition no-output --at 5s": ["no row by 5.000000000 s", "none has come so far", "[8.1]"],
+    "11a_silent_partition no-output --at 5s": ["no row by 5 s", "none has come so far", "[8.1]"],
     "17_idleness_makes_no_watermark no-output '[1000, 2000)' --at 20s": ["Idleness creates no watermark", "8.10"],
     "18_busy_is_not_idle waiting busy": ["The idle timeout of Source: busy, 300 ms, does not run meanwhile", "[8.4]"],
     "08b_stop_without_drain no-output": ["ended its data without drain", "A stop without drain reached", "[4.20]"],
@@ -54,13 +54,13 @@ PARTS = {
     "19_processing_time_windows_vanish no-output clock": ["It fires by the clock", "that are not due are dropped", "3.27"],
     "14_timer_storm no-output --at 1.5ms": ["when the watermark of the operator reaches it, not when the clock does", "9.4"],
     "14_timer_storm timer silent 7 --at 1.5ms": [
-        "is registered and has not fired by 1.500000 ms", "Record [7,0] (timestamp 0 ms) registered it at", "[9.4, 9.7]",
+        "is registered and has not fired by 1.5 ms", "Record [7,0] (timestamp 0 ms) registered it at", "[9.4, 9.7]",
     ],
     "14_timer_storm timer 7": [
         "Event-time timer 60,000 ms of key 7 at silent (1/1) fired at", "other event-time timers fired between",
     ],
     "12_three_lateness_settings fired '[0, 10)'": [
-        "fired 2 times (0.009000 ms, 0.011000 ms) at forgiving", "within the allowed lateness of 5 ms", "[10.12, 10.17]",
+        "fired 2 times (9 us, 11 us) at forgiving", "within the allowed lateness of 5 ms", "[10.12, 10.17]",
     ],
     "42b_late_after_unaligned_restore fired": [
         "Attempt 1 restored checkpoint 1", "so the record was not late and opened the window again", "[9.16, 10.9]",
@@ -87,7 +87,7 @@ PARTS = {
     '''10_union_or_two_inputs order '["EUR",1]' '["USD",110]\'''': ["priced selects its inputs (reading: second)", "7.24"],
     '''31_gap_between_windows late '["a",2]\'''': ["but no window contains it", "10.4"],
     "03_slow_sink_backpressure --set sinks.slow.chaining=always waiting numbers --at 500ms": [
-        "does not wait at 500.000000 ms: it is busy", "3 operators in one thread, one after the other",
+        "does not wait at 500 ms: it is busy", "3 operators in one thread, one after the other",
     ],
     "40b_unaligned_under_back_pressure --set operators.slow.partition=rescale aligned 'priced -> slow' 1": [
         "is aligned in checkpoint 1 by force", "its partitioner RESCALE does not support them", "waited", "[12.19]",
@@ -97,7 +97,7 @@ PARTS = {
     ],
     "33_aligned_checkpoint_under_skew aligned 'Source: busy -> merged' 1": [
         "is aligned in checkpoint 1: its barriers overtake nothing", "unaligned checkpoints are not enabled",
-        "merged (1/1) had its first barrier at 546.109000 ms, and the last one 293.9 ms later", "[12.47]",
+        "merged (1/1) had its first barrier at 546.109 ms, and the last one 293.9 ms later", "[12.47]",
     ],
     "37a_stop_with_savepoint_drain aligned": ["savepoints always are", "[12.47]"],
 }  # fmt: skip

@@ -19,12 +19,14 @@ export function joined(...words: string[]): string {
   return words.filter(Boolean).join(" ");
 }
 
-/** Time since the start of the run, exact to the nanosecond. */
+const UNITS = [[9, "s"], [6, "ms"], [3, "us"], [0, "ns"]] as const;
+
+/** Time since the start of the run, exact to the nanosecond and as short as it can be: "7 ms", "10 s", "12.3 us". */
 export function moment(ns: number): string {
-  const [size, digits, unit] = Math.abs(ns) < 1e9 ? ([1e6, 6, "ms"] as const) : ([1e9, 9, "s"] as const);
-  const whole = Math.floor(Math.abs(ns) / size);
-  const rest = String(Math.abs(ns) - whole * size).padStart(digits, "0");
-  return `${ns < 0 ? "-" : ""}${whole}.${rest} ${unit}`;
+  const [digits, unit] = UNITS.find(([digits]) => Math.abs(ns) >= 10 ** digits) ?? [6, "ms"];
+  const whole = Math.floor(Math.abs(ns) / 10 ** digits);
+  const rest = String(Math.abs(ns) - whole * 10 ** digits).padStart(digits, "0").replace(/0+$/, "");
+  return `${ns < 0 ? "-" : ""}${whole}${rest && "."}${rest} ${unit}`;
 }
 
 export function utc(timestamp: number): string {

@@ -21,6 +21,7 @@ SIZES = [(1280, 800), (1920, 1080)]
 SHOW = """
 ([view, part]) => new Promise(done => {
     flowsim.store.view.value = view
+    flowsim.store.cutsGaps.value = part > 0
     flowsim.store.go(Math.floor(flowsim.model.facts.count * part))
     requestAnimationFrame(() => requestAnimationFrame(done))
 })
@@ -63,3 +64,34 @@ def test_bars_that_are_too_narrow_to_tell_apart_are_one_area(open_report: OpenRe
 
     assert page.evaluate("flowsim.model.timeline.track(1, 'actions').count") > 200
     assert page.evaluate(CHANGES, "actions, waits") < 20
+
+
+WIDTH_OF_CALLS = """
+() => new Promise(done => {
+    const at = place => {
+        flowsim.store.go(place)
+        return new DOMMatrix(getComputedStyle(document.querySelector('.timeline .cursor')).transform).e
+    }
+    const {facts} = flowsim.model
+    const [begin, end] = [facts.placeAt(100e6), facts.placeAt(191e6)].map(at)
+    requestAnimationFrame(() => done((end - begin) / (document.querySelector('.timeline canvas').clientWidth - 184)))
+})
+"""
+"""Which part of the axis has the 90 ms in which something happens."""
+
+
+def test_cut_gaps_leave_the_axis_to_what_happens_and_are_in_the_link(open_report: OpenReport) -> None:
+    page = open_report("24", "#view=timeline", script=RECORD_TEXTS)
+    assert page.evaluate(WIDTH_OF_CALLS) < 0.2
+
+    page.keyboard.press("g")
+
+    assert page.evaluate(WIDTH_OF_CALLS) > 0.7
+    texts = page.evaluate("textsOf(document.querySelector('.timeline canvas')).map(({text}) => text)")
+    assert [text for text in texts if text.startswith("cut ")] == ["cut 92 ms", "cut 800 ms"]
+    link = page.evaluate("flowsim.store.link")
+    assert "&gaps=cut" in link
+    again = open_report("24", link, script=RECORD_TEXTS)
+    assert again.evaluate(WIDTH_OF_CALLS) > 0.7
+    again.get_by_role("button", name="cut gaps").click()
+    assert again.evaluate(WIDTH_OF_CALLS) < 0.2

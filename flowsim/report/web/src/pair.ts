@@ -13,6 +13,7 @@ export function link(one: Store, other: Store, difference: number | null): void 
     (to) => (other.selection.value = withKeyOf(one, other, to)),
     (to) => (one.selection.value = withKeyOf(other, one, to)),
   );
+  mirror(one.cutsGaps, other.cutsGaps, (to) => (other.cutsGaps.value = to), (to) => (one.cutsGaps.value = to));
   mirror(one.eventScale, other.eventScale, (to) => (other.eventScale.value = to), (to) => (one.eventScale.value = to));
   mirror(one.playing, other.playing, (to) => (other.playing.value = to), (to) => (one.playing.value = to));
   mirror(

@@ -32,6 +32,8 @@ export class Store {
   readonly view = signal("start");
   /** x by virtual time, or by order: equal distances between facts, which shows what happens at one instant. */
   readonly scale = signal<Scale>("time");
+  /** Whether the axis of time leaves out most of the time in which nothing happens. */
+  readonly cutsGaps = signal(false);
   /** The part in view: ns since the start, or places. */
   readonly range = signal<readonly [number, number]>([0, 1]);
   readonly selection = signal<Selection>(NOTHING);
@@ -69,6 +71,11 @@ export class Store {
   get whole(): readonly [number, number] {
     const { facts } = this.model;
     return this.scale.value === "time" ? [facts.begin, Math.max(facts.end, facts.begin + 1)] : [0, Math.max(facts.count - 1, 1)];
+  }
+
+  /** By order there are no gaps. */
+  get isCut(): boolean {
+    return this.cutsGaps.value && this.scale.value === "time";
   }
 
   /** The value of a place on the current scale. */
@@ -152,7 +159,7 @@ export class Store {
     else if (at > to) this.pan(at - to + (to - from) / 4);
   }
 
-  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, y, job, task, channel, operator, key, checkpoint. */
+  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, gaps, y, job, task, channel, operator, key, checkpoint. */
   open(hash: string): void {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (name: string) => numberOf(given, name);
@@ -161,6 +168,7 @@ export class Store {
       if (view !== null && this.views.includes(view)) this.view.value = view;
       const scale = given.get("scale");
       if (scale === "time" || scale === "order") this.setScale(scale);
+      this.cutsGaps.value = given.get("gaps") === "cut";
       this.eventScale.value = EVENT_SCALES.find((one) => one === given.get("y")) ?? "auto";
       this.showsJob.value = given.get("job") !== "hidden";
       const [from, to] = [number("from"), number("to")];
@@ -187,6 +195,7 @@ export class Store {
     }
     parts.push(["step", this.model.facts.step[this.place.value] ?? 0]);
     if (this.scale.value === "order") parts.push(["scale", "order"]);
+    if (this.cutsGaps.value) parts.push(["gaps", "cut"]);
     if (this.eventScale.value !== "auto") parts.push(["y", this.eventScale.value]);
     if (!this.showsJob.value) parts.push(["job", "hidden"]);
     const [from, to] = this.range.value;

@@ -15,7 +15,7 @@ export const STATE_WORDS: Record<State, string> = {
 /** Before a task begins and after it ended. */
 export const NONE = 255;
 
-export const IDLE = 0;
+const IDLE = 0;
 const BUSY = 1;
 const SOFT = 2;
 const HARD = 3;

@@ -5,38 +5,16 @@
 
 import { effect, untracked } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { GUTTER, type Store } from "../store";
+import type { Store } from "../store";
 import { Texts } from "./canvas_text";
 import { colours, type Colours } from "./colours";
+import { drawCuts } from "./axis";
+import { axisOf, type Axis } from "./horizontal";
 import { Marks } from "./marks";
 import { Pointing } from "./pointing";
 import { TOOLTIP } from "./tooltip";
 
-export const RIGHT = 12;
 const MOST_GROWTH = 2.5;
-
-/** From values of the scale to pixels, and back. */
-export interface Axis {
-  readonly left: number;
-  readonly right: number;
-  x(place: number): number;
-  xOf(value: number): number;
-  valueAt(x: number): number;
-}
-
-export function axisOf(store: Store, width: number): Axis {
-  const [from, to] = store.range.value;
-  const left = GUTTER;
-  const right = Math.max(left + 1, width - RIGHT);
-  const factor = (right - left) / (to - from);
-  return {
-    left,
-    right,
-    x: (place) => left + (store.valueOf(place) - from) * factor,
-    xOf: (value) => left + (value - from) * factor,
-    valueAt: (x) => from + (x - left) / factor,
-  };
-}
 
 export interface Drawing {
   context: CanvasRenderingContext2D;
@@ -97,7 +75,9 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
         context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
         const axis = axisOf(store, width);
         const marks = new Marks(axis, height);
-        draw({ context, texts: new Texts(context, width, height), width, height, axis, colours: colours(), marks });
+        const drawing = { context, texts: new Texts(context, width, height), width, height, axis, colours: colours(), marks };
+        draw(drawing);
+        drawCuts(drawing);
         untracked(() => pointing.current!.redraw(marks));
       });
       const stopCursor = effect(() => {

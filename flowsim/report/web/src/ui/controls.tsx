@@ -25,6 +25,14 @@ export function Controls({ store }: { store: Store }) {
       >
         by order
       </button>
+      <button
+        onClick={() => (store.cutsGaps.value = !store.cutsGaps.value)}
+        aria-pressed={store.isCut}
+        disabled={byOrder}
+        title="cuts the time in which nothing happens out of the axis (g)"
+      >
+        cut gaps
+      </button>
       <HelpButton />
     </div>
   );

@@ -12,6 +12,7 @@ const KEYS: [string, string][] = [
   ["+ -", "zoom at the cursor; also the mouse wheel"],
   ["0", "the whole run"],
   ["o", "x by order or by time"],
+  ["g", "cut the time in which nothing happens"],
   ["Home End", "first or last fact"],
   ["/", "find a fact"],
   ["Tab", "to the next task, edge, picture or button"],

@@ -40,6 +40,7 @@ function act(store: Store, views: readonly View[], event: KeyboardEvent): boolea
     case "-": store.zoom(2); return true;
     case "0": store.setRange(store.whole); return true;
     case "o": store.setScale(store.scale.value === "time" ? "order" : "time"); return true;
+    case "g": store.cutsGaps.value = !store.cutsGaps.value; return true;
     case "Home": store.go(0); return true;
     case "End": store.go(store.model.facts.count - 1); return true;
     case "?": toggleHelp(); return true;

@@ -2,12 +2,13 @@
 
 import { useCallback, useMemo } from "preact/hooks";
 import { countUpTo } from "../model/facts";
-import { IDLE, NONE, STATES, STATE_WORDS, type Lane } from "../model/states";
+import { NONE, STATES, STATE_WORDS, type Lane } from "../model/states";
 import { duration } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "./axis";
-import { growth, TimeCanvas, type Axis, type Drawing } from "./canvas";
+import { growth, TimeCanvas, type Drawing } from "./canvas";
 import { hatched, type Colours } from "./colours";
+import type { Axis } from "./horizontal";
 import type { Tip } from "./marks";
 import { Cells, LEAST_BAR } from "./shares";
 
@@ -15,6 +16,8 @@ export const LANE_HEIGHT = 16;
 const PITCH = 22;
 /** Of the axis below the lanes. */
 const FOOT = 20;
+/** With more intervals in view only their shares answer to the pointer. */
+const MOST_MARKS = 3000;
 /** The pointer asks for the shares of so many of them on each side. */
 const NEAR = 3;
 
@@ -80,31 +83,26 @@ export function drawLane(store: Store, { context, axis, colours, marks }: Drawin
   const first = Math.max(0, countUpTo(places, store.placeOf(from)) - 1);
   const last = countUpTo(places, store.placeOf(to));
   const fill = stateFill(context, colours);
-  const isDense = (axis.right - axis.left) / (last - first) < LEAST_BAR;
   const addCells = marks.layer(`shares ${lane.task}`, (_, x) => sharesTip(store, lane.task, axis, x, y, laneHeight));
-  if (isDense) addCells(0, axis.left, y, axis.right - axis.left, laneHeight);
+  addCells(0, axis.left, y, axis.right - axis.left, laneHeight);
   const add = marks.layer(`state ${lane.task}`, (at) => stateTip(store, lane, at));
   const cells = new Cells<number>(axis);
-  const draw = (at: number, state: number) => {
+  for (let at = first; at < last; at++) {
+    const state = states[at]!;
     const [begin, end] = [axis.x(places[at]!), at + 1 < places.length ? axis.x(places[at + 1]!) : axis.right];
-    if (end <= axis.left || begin >= axis.right) return;
-    if (isDense && end - begin < LEAST_BAR) {
+    if (state === NONE || end < axis.left || begin > axis.right) continue;
+    if (last - first <= MOST_MARKS) add(at, begin, y, end - begin, laneHeight);
+    if (end - begin < LEAST_BAR) {
       cells.add(state, begin, end);
-      return;
+      continue;
     }
     cells.leaveOut(begin, end);
     // Whole pixels: between two parts of a pixel the background would shine through.
     const left = Math.max(axis.left, Math.floor(begin));
-    const width = Math.max(1, Math.min(axis.right, Math.round(end)) - left);
     context.fillStyle = fill[state]!;
-    context.fillRect(left, y, width, laneHeight);
-    add(at, left, y, width, laneHeight);
-  };
-  // What is short and not idle lies above, so that it is seen.
-  for (const isIdle of [true, false]) {
-    for (let at = first; at < last; at++) if (states[at] !== NONE && (states[at] === IDLE) === isIdle) draw(at, states[at]!);
+    context.fillRect(left, y, Math.min(axis.right, Math.ceil(end)) - left, laneHeight);
   }
-  cells.draw(context, y, laneHeight, (state) => fill[state]!);
+  cells.draw(context, y, laneHeight, (state) => fill[state]!, true);
 }
 
 export function StateLegend() {

@@ -1,6 +1,6 @@
 /** What the pointer finds in a picture: boxes that the drawing registers, each with its text and its facts. */
 
-import type { Axis } from "./canvas";
+import type { Axis } from "./horizontal";
 
 export interface Box {
   x: number;

@@ -1,7 +1,8 @@
 /** The pointer and the keyboard on a canvas: they move the cursor, and find, show and select marks. */
 
 import type { Store } from "../store";
-import { axisOf, type Axis, type Pick } from "./canvas";
+import type { Pick } from "./canvas";
+import { axisOf, type Axis } from "./horizontal";
 import type { Hit, Mark, Marks } from "./marks";
 import { choose, hide, isShownBy, show } from "./tooltip";
 

@@ -1,7 +1,7 @@
 /** Bars that are too narrow to tell apart: cells of several pixels show how much of them each kind takes. */
 
-import type { Axis } from "./canvas";
 import type { Fill } from "./colours";
+import type { Axis } from "./horizontal";
 
 /** Narrower bars go into cells. */
 export const LEAST_BAR = 12;
@@ -11,10 +11,16 @@ const LEAST_CELL = 4;
 const WIDEST_CELL = 32;
 /** Of a pixel, also of what takes no time. */
 const LEAST_SHARE = 0.01;
-/** Of what is there for less than a pixel. */
-const LEAST_HEIGHT = 3;
+/** Of the height, for what is there for less than a pixel. */
+const LEAST_HEIGHT = 1 / 4;
 /** Above this part a cell is full: the rest is the space between its bars. */
 const FULL = 0.9;
+
+interface Row {
+  y: number;
+  height: number;
+  isWhole: boolean;
+}
 
 /** Of one row of a picture. */
 export class Cells<Kind> {
@@ -51,7 +57,8 @@ export class Cells<Kind> {
     this.wide.fill(1, this.pixel(Math.ceil(begin)), this.pixel(end));
   }
 
-  draw(context: CanvasRenderingContext2D, y: number, height: number, fillOf: (kind: Kind) => Fill): void {
+  /** ``isWhole``: there is always something, so that cells have no space. */
+  draw(context: CanvasRenderingContext2D, y: number, height: number, fillOf: (kind: Kind) => Fill, isWhole = false): void {
     const mean = this.bars ? this.sum / this.bars : 0;
     const cell = Math.max(LEAST_CELL, Math.min(WIDEST_CELL, Math.round(mean * BARS_OF_CELL)));
     const space = mean < 1 ? 1 : LEAST_BAR;
@@ -61,17 +68,17 @@ export class Cells<Kind> {
       for (let at = first + 1; at < this.filled.length && at - last <= space && !this.wide[at]; at++) if (this.filled[at]) last = at;
       const count = Math.max(1, Math.round((last - first + 1) / cell));
       const edge = (number: number) => first + Math.round((number * (last - first + 1)) / count);
-      for (let number = 0; number < count; number++) this.drawCell(context, edge(number), edge(number + 1), y, height, fillOf);
+      for (let number = 0; number < count; number++) this.drawCell(context, edge(number), edge(number + 1), { y, height, isWhole }, fillOf);
       first = last;
     }
   }
 
   private drawCell(
-    context: CanvasRenderingContext2D, first: number, end: number, y: number, height: number, fillOf: (kind: Kind) => Fill,
+    context: CanvasRenderingContext2D, first: number, end: number, { y, height, isWhole }: Row, fillOf: (kind: Kind) => Fill,
   ): void {
     const found = [...this.shares].map(([kind, share]) => [kind, share.subarray(first, end).reduce((sum, part) => sum + part, 0)] as const);
     const sum = found.reduce((total, [, part]) => total + part, 0) / (end - first);
-    const filled = sum > FULL ? height : Math.max(LEAST_HEIGHT, height * sum);
+    const filled = isWhole || sum > FULL ? height : height * Math.max(LEAST_HEIGHT, sum);
     let top = y + height - filled;
     for (const [kind, part] of found) {
       const high = (part / (end - first) / sum) * filled;

@@ -9,7 +9,8 @@ import { STATE_WORDS } from "../model/states";
 import { commas, count, moment } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
-import { TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
+import { TimeCanvas, type Drawing } from "../ui/canvas";
+import type { Axis } from "../ui/horizontal";
 import { hatched } from "../ui/colours";
 import type { View } from "./view";
 

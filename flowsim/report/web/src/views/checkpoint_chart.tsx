@@ -5,7 +5,8 @@ import type { Checkpoint, Cut, TaskCheckpoint } from "../model/checkpoints";
 import { count } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
-import { TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
+import { TimeCanvas, type Drawing } from "../ui/canvas";
+import type { Axis } from "../ui/horizontal";
 import { drawAttempts, drawBarriers, drawCross } from "../ui/checkpoint_marks";
 import { hatched } from "../ui/colours";
 

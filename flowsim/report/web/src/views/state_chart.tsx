@@ -120,7 +120,8 @@ function drawTexts(drawing: Drawing, bar: Bar, y: number, x: (place: number) => 
       context.fillRect(x(part.place), y, 1, LANE);
     }
     if (right - left < 16) return;
-    texts.writeShort(part.text, right - left - 8, { ink: colours.text }, [left + 5, y + LANE / 2 + 0.5]);
+    const [from, to] = axis.uncut(left, right);
+    texts.writeShort(part.text, to - from - 8, { ink: colours.text }, [from + 5, y + LANE / 2 + 0.5]);
   });
 }
 

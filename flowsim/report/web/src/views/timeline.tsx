@@ -6,7 +6,8 @@ import { commas, count, duration, moment } from "../model/text";
 import { Outcome, TRACKS, type Part, type Track, type TrackName } from "../model/timeline";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
-import { growth, TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
+import { growth, TimeCanvas, type Drawing } from "../ui/canvas";
+import type { Axis } from "../ui/horizontal";
 import { hatched, type Colours, type Fill } from "../ui/colours";
 import { drawAttempts, drawBarriers } from "../ui/checkpoint_marks";
 import { Cells, LEAST_BAR } from "../ui/shares";
@@ -275,10 +276,10 @@ function drawBar({ context, texts, axis, colours }: Drawing, begin: number, end:
   context.strokeStyle = colours.back;
   context.lineWidth = 1;
   if (width > 3) context.strokeRect(left + 0.5, y + 0.5, width - 1, height - 1);
-  const from = Math.max(left, axis.left) + 4;
+  const [from, to] = axis.uncut(begin, end);
   const ink = part === "wait_buffer" ? colours.back : IS_DARK.has(part) ? "#ffffff" : "#000000";
   const style = IS_HATCHED.has(part) ? { ink: colours.text, halo: colours.back } : { ink };
-  texts.writeShort(text, Math.min(end, axis.right) - from - 3, style, [from, y + height / 2]);
+  texts.writeShort(text, to - from - 7, style, [from + 4, y + height / 2]);
 }
 
 /** A diamond where a timer fires, a cross where it is cancelled or a call fails. */

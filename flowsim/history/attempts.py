@@ -55,10 +55,10 @@ def _is_pending(facts: RecordedFacts, failure: RestartEvent, task: int) -> bool:
     events = [event for event in facts.graph.history.restarts if event.step > failure.step]
     if any(event.action == RestartAction.RESTART and event.failure == failure.failure for event in events):
         return False
-    return failure.task_id < 0 or failure.task_id in _region(facts, task)
+    return failure.task_id < 0 or failure.task_id in region(facts, task)
 
 
-def _region(facts: RecordedFacts, task: int) -> frozenset[int]:
+def region(facts: RecordedFacts, task: int) -> frozenset[int]:
     """The tasks that fail together with a task: those connected to it by pipelined exchanges (rule 12.123)."""
     graph = facts.graph
     pipelined = [one for one in graph.channels.values() if graph.edges[one.edge].exchange != "BLOCKING"]

@@ -12,6 +12,7 @@ from flowsim.why.about import About
 from flowsim.why.aligned import exchanges, why_aligned
 from flowsim.why.answer import WhyAnswer
 from flowsim.why.checkpoints.question import why_checkpoint
+from flowsim.why.checkpoints.restart import why_failed, why_restart
 from flowsim.why.firings.question import why_fired
 from flowsim.why.late import why_late
 from flowsim.why.no_output import why_no_output
@@ -89,6 +90,22 @@ def _aligned(facts: RunFacts, asked: Asked) -> WhyAnswer:
 
 def _checkpoint(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_checkpoint(facts, asked.about)
+
+
+def _restart(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_restart(facts, asked.about)
+
+
+def _failed(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_failed(facts)
+
+
+def _restart_example(facts: RunFacts) -> Sequence[str]:
+    return [str(one) for one in facts.checkpoints().failures][:1]
+
+
+def _no_example(facts: RunFacts) -> Sequence[str]:
+    return ()
 
 
 def _checkpoint_example(facts: RunFacts) -> Sequence[str]:
@@ -190,6 +207,24 @@ _CHECKPOINT: Final = Question(
     _checkpoint,
     _checkpoint_example,
 )
+_RESTART: Final = Question(
+    "restart",
+    "why tasks were restarted, from what, and what they repeat",
+    "[FAILURE]",
+    0,
+    1,
+    _restart,
+    _restart_example,
+)
+_FAILED: Final = Question(
+    "failed",
+    "why the job failed, or what failed in it and was made up for",
+    "",
+    0,
+    0,
+    _failed,
+    _no_example,
+)
 _LATE: Final = Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late, _late_example)
 _NO_OUTPUT: Final = Question(
     "no-output",
@@ -236,11 +271,13 @@ QUESTIONS: Final = {
         _ALIGNED,
         _CHECKPOINT,
         _DELETED,
+        _FAILED,
         _FIRED,
         _IGNORED,
         _LATE,
         _NO_OUTPUT,
         _ORDER,
+        _RESTART,
         _STATE,
         _TIMER,
         _WAITING,

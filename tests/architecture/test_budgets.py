@@ -20,7 +20,7 @@ LINES_OF_PYTHON = {
     "facts": 1_700,
     "faults": 500,
     "graph": 2_600,
-    "history": 3_200,
+    "history": 3_500,
     "laws": 14_500,
     "learn": 1_500,
     "legacy": 2_300,

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from flowsim.cli.main import CommandGroup, app
 from flowsim.laws.law_ids import LAW_IDS
+from flowsim.why.questions import QUESTIONS
 
 
 def asked(**variables: str) -> str:
@@ -42,22 +43,7 @@ def test_bash_completes_names_of_commands() -> None:
         ("flowsim learn 06", ["06_lateness"]),
         ("flowsim laws chan", [law for law in LAW_IDS if law.startswith("chan")]),
         ("flowsim validate out --law chan", [law for law in LAW_IDS if law.startswith("chan")]),
-        (
-            "flowsim why out ",
-            [
-                "aligned",
-                "checkpoint",
-                "deleted",
-                "fired",
-                "ignored",
-                "late",
-                "no-output",
-                "order",
-                "state",
-                "timer",
-                "waiting",
-            ],
-        ),
+        ("flowsim why out ", list(QUESTIONS)),
         ("flowsim rules 8.2", ["8.2", "8.20", "8.21", "8.22", "8.23", "8.24"]),
         ("flowsim rules 8.B", ["8.B"]),
         ("flowsim scenarios 11", ["11a_silent_partition", "11b_silent_partition_idle"]),

@@ -5,8 +5,13 @@ Six scenarios always, all of them with ``--all-reports``; those of the flights r
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from flowsim.cli.main import app
+from flowsim.recording.reader import Recording
 from tests.report.conftest import SCENARIOS, OpenReport
 from tests.support.drawing import RECORD_TEXTS, drawing_problems
 
@@ -95,3 +100,51 @@ def test_cut_gaps_leave_the_axis_to_what_happens_and_are_in_the_link(open_report
     assert again.evaluate(WIDTH_OF_CALLS) > 0.7
     again.get_by_role("button", name="cut gaps").click()
     assert again.evaluate(WIDTH_OF_CALLS) < 0.2
+
+
+SLIDING = """\
+flowsim: 1
+name: many-windows
+sources:
+  readings:
+    script:
+      fields: {key: string}
+      subtasks:
+        - - {record: [a], timestamp: 3600000}
+          - {watermark: 3600000}
+          - {record: [a], timestamp: 60000000}
+          - {watermark: 60000000}
+          - {record: [a], timestamp: 120000000}
+operators:
+  counts:
+    input: readings
+    key_by: key
+    window: {sliding: {size: 24 h, slide: 15 min}}
+    aggregate: {n: count()}
+sinks:
+  out: {input: counts, collect: {}}
+"""
+
+DARK_PART = """
+() => {
+    const canvas = document.querySelector('.beside canvas')
+    const {data} = canvas.getContext('2d').getImageData(172, 0, canvas.width - 184, canvas.height - 20)
+    let dark = 0
+    for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 128 && data[at] + data[at + 1] + data[at + 2] < 330) dark++
+    return dark / (data.length / 4)
+}
+"""
+
+
+def test_windows_that_hide_each_other_are_counted(open_report: OpenReport, tmp_path: Path) -> None:
+    (tmp_path / "sliding.yaml").write_text(SLIDING)
+    options = ["--record", "full", "--out", str(tmp_path / "run")]
+    ended = CliRunner().invoke(app, ["run", str(tmp_path / "sliding.yaml"), *options])
+    assert ended.exit_code == 0, ended.output
+
+    page = open_report(Recording.open(tmp_path / "run"), "#view=event-time", script=RECORD_TEXTS)
+
+    assert page.evaluate(DARK_PART) < 0.03
+    texts = page.evaluate("textsOf(document.querySelector('.beside canvas')).map(({text}) => text)")
+    assert "up to 96 windows at once" in texts
+    assert drawing_problems(page) == []

@@ -161,7 +161,7 @@ def test_arrows_go_through_the_marks_of_a_focused_picture(open_report: OpenRepor
 
 
 def test_tab_and_enter_lead_through_the_graph(open_report: OpenReport) -> None:
-    page = open_report("12", "#view=graph")
+    page = open_report("12", "#view=graph&step=0")
     vertices, edges = page.locator(".vertex").count(), page.locator(".edge-label[role]").count()
     graph = ".graph [role=button]"
     assert page.locator(graph).count() == vertices + edges

@@ -5,7 +5,7 @@ import type { EventTime, Line } from "../model/event_time";
 import { countUpTo } from "../model/facts";
 import { isGapBetween, Timing, type Marks } from "../model/points";
 import type { WindowBox } from "../model/windows";
-import { atTime, count, utc } from "../model/text";
+import { atTime, commas, count, utc } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import type { Drawing } from "../ui/canvas";
@@ -13,6 +13,7 @@ import type { Spot } from "../ui/canvas_text";
 import { hatched } from "../ui/colours";
 import { drawAttempts } from "../ui/checkpoint_marks";
 import { drawEventAxis, eventAxis, type EventAxis } from "../ui/event_axis";
+import { WindowCounts, type Area } from "./window_counts";
 import { cellsTip, fireTip, recordTip, watermarkTip, windowTip } from "./event_time_tips";
 
 /** With more records in view they are counted into cells of a raster. */
@@ -26,6 +27,8 @@ const MOST_LINE_LABELS = 4;
 /** Of two labels without room for both, the one of the lower rank is written. */
 const Rank = { LATE: 0, FIRE: 1, WATERMARK: 2, WINDOW: 3, END: 4, LINE: 5, RECORD: 6 };
 export const MOST_WINDOWS = 2000;
+/** With more windows at one place and one event time they are counted. */
+const MOST_OVERLAPS = 8;
 const MOST_LINES = 24;
 const TOP = 8;
 /** Half of the width of a mark. */
@@ -161,49 +164,62 @@ function drawTitle(drawing: Drawing, { plan }: EventTime, isRelative: boolean): 
 }
 
 function drawWindows(view: View, boxes: WindowBox[], isOfKey: boolean): void {
-  const { drawing, of, events, last } = view;
-  const { context, axis, colours } = drawing;
-  const hatching = hatched(context, `${colours.window}66`);
+  const { drawing, events, last } = view;
+  const { axis } = drawing;
   const x = (place: number) => (place > last ? axis.right + 2 : axis.x(place));
-  const hasLabels = isOfKey && boxes.length <= MOST_WINDOW_LABELS;
-  for (const box of boxes) {
-    const [top, bottom] = [events.y(box.end), events.y(box.start)];
+  const areas = boxes.map((box) => {
     const fired = box.fires.find((fire) => fire.result !== 2);
-    const [begin, end] = [x(box.first), x(fired ? fired.place : box.gone)];
-    context.fillStyle = `${colours.window}22`;
-    context.fillRect(begin, top, end - begin, bottom - top);
-    context.strokeStyle = colours.window;
-    context.lineWidth = 1;
-    context.setLineDash(box.isMerged ? [2, 3] : []);
-    context.strokeRect(begin, top, end - begin, bottom - top);
-    if (box.gone > (fired?.place ?? Infinity) && (of.plan?.latenessMs ?? 0) > 0) {
-      context.fillStyle = hatching;
-      context.fillRect(end, top, x(box.gone) - end, bottom - top);
-      context.setLineDash([4, 3]);
-      context.strokeRect(end, top, x(box.gone) - end, bottom - top);
-    }
-    context.setLineDash([]);
-    for (const fire of box.fires) {
-      context.fillStyle = colours.window;
-      context.fillRect(x(fire.place) - 1.5, top, 3, bottom - top);
-    }
-    if (hasLabels) labelWindow(view, box, { begin, end, top, bottom }, x);
+    return { left: x(box.first), right: x(fired ? fired.place : box.gone), top: events.y(box.end), bottom: events.y(box.start) };
+  });
+  const hasLabels = isOfKey && boxes.length <= MOST_WINDOW_LABELS;
+  const counts = boxes.length > MOST_OVERLAPS ? new WindowCounts(areas, axis, events.bottom) : null;
+  if (counts && counts.most > MOST_OVERLAPS) {
+    drawWindowCounts(view, counts, areas);
+    return;
   }
+  boxes.forEach((box, at) => {
+    drawWindow(view, box, areas[at]!, x);
+    if (hasLabels) labelWindow(view, box, areas[at]!, x);
+  });
 }
 
-interface Place {
-  begin: number;
-  end: number;
-  top: number;
-  bottom: number;
+/** Their number by the depth of the colour, and a dot where each ends: boxes would be one dark block. */
+function drawWindowCounts({ drawing }: View, counts: WindowCounts, areas: Area[]): void {
+  const { context, texts, axis, colours } = drawing;
+  counts.draw(context, colours.window);
+  context.fillStyle = colours.window;
+  for (const { right, top } of areas) if (right <= axis.right) context.fillRect(right - 1, top - 1, 2, 2);
+  const left = Math.max(axis.left, Math.min(...areas.map((area) => area.left)));
+  const highest = Math.max(0, Math.min(...areas.map((area) => area.top)));
+  const text = `up to ${commas(counts.most)} windows at once`;
+  texts.label(Rank.WINDOW, text, { ink: colours.window, halo: colours.back }, [left - 6, highest + 8, "right"], [left + 6, highest + 8], [axis.right - 6, highest - 8, "right"]);
+}
+
+function drawWindow({ drawing, of }: View, box: WindowBox, { left, right, top, bottom }: Area, x: (place: number) => number): void {
+  const { context, colours } = drawing;
+  context.fillStyle = `${colours.window}22`;
+  context.fillRect(left, top, right - left, bottom - top);
+  context.strokeStyle = colours.window;
+  context.lineWidth = 1;
+  context.setLineDash(box.isMerged ? [2, 3] : []);
+  context.strokeRect(left, top, right - left, bottom - top);
+  if (box.gone > (box.fires.find((fire) => fire.result !== 2)?.place ?? Infinity) && (of.plan?.latenessMs ?? 0) > 0) {
+    context.fillStyle = hatched(context, `${colours.window}66`);
+    context.fillRect(right, top, x(box.gone) - right, bottom - top);
+    context.setLineDash([4, 3]);
+    context.strokeRect(right, top, x(box.gone) - right, bottom - top);
+  }
+  context.setLineDash([]);
+  context.fillStyle = colours.window;
+  for (const fire of box.fires) context.fillRect(x(fire.place) - 1.5, top, 3, bottom - top);
 }
 
 /** What it fires with, its bounds, and why it ends without a fire. */
-function labelWindow({ store, drawing, events }: View, box: WindowBox, { begin, end, top, bottom }: Place, x: (place: number) => number): void {
+function labelWindow({ store, drawing, events }: View, box: WindowBox, area: Area, x: (place: number) => number): void {
   const { texts, axis, colours } = drawing;
   const style = { ink: colours.window, halo: colours.back };
-  const [left, right] = [Math.max(begin, axis.left) + 6, Math.min(end, axis.right) - 6];
-  const [high, low] = [top + 12, bottom - 8];
+  const [left, right] = [Math.max(area.left, axis.left) + 6, Math.min(area.right, axis.right) - 6];
+  const [high, low] = [area.top + 12, area.bottom - 8];
   for (const fire of box.fires) {
     const text = `${fire.result === 2 ? "purges" : "fires with"} ${fire.rows}`;
     const at = x(fire.place);

@@ -146,11 +146,24 @@ export function shortened(text: string, room: number, widthOf: (text: string) =>
   return letters > 0 ? `${text.slice(0, letters)}…` : "";
 }
 
-/** Measures texts of a font outside of a canvas. */
-export function measureOf(font: string): (text: string) => number {
+/** Measures texts of pictures, in their font. */
+function measureOf(font: string): (text: string) => number {
   const context = document.createElement("canvas").getContext("2d")!;
-  context.font = font;
+  context.font = `${font} system-ui, 'DejaVu Sans', sans-serif`;
   return (text) => context.measureText(text).width;
+}
+
+/** Of strong texts, and of small or faint ones. */
+export const strongWidth = measureOf("600 13px");
+export const smallWidth = measureOf("12px");
+
+/** The text in two lines if it is wider than its room. */
+export function inLines(text: string, room: number): string[] {
+  const words = text.split(" ");
+  let first = words.length;
+  while (first > 1 && smallWidth(words.slice(0, first).join(" ")) > room) first--;
+  const lines = [words.slice(0, first).join(" "), words.slice(first).join(" ")];
+  return lines.filter(Boolean).map((line) => shortened(line, room, smallWidth));
 }
 
 function rowsOf({ top, bottom }: Box): number[] {

@@ -10,6 +10,7 @@ import { commas, count, moment } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import { TimeCanvas, type Drawing } from "../ui/canvas";
+import { inLines, shortened, smallWidth, strongWidth } from "../ui/canvas_text";
 import type { Axis } from "../ui/horizontal";
 import { hatched } from "../ui/colours";
 import type { View } from "./view";
@@ -22,6 +23,13 @@ const MOST_LANES = 12;
 const MOST_BOXES = 8;
 const BOX = 48;
 const BOX_PITCH = 50;
+/** Of all boxes; of a bar that stands for many of them; of the arrows between both ends; and of the words beside them. */
+const BOXES = 400;
+const LEAST_BAR = 84;
+const BETWEEN = 196;
+const SIDE = 168;
+/** Of credits, beside those that are on the way. */
+const MOST_DOTS = 3;
 const MOST_BARS = 4000;
 const MOST_RECORDS = 200;
 const CHART = 84;
@@ -115,27 +123,29 @@ function Picture({ store, facts, source, target }: Ends) {
   return (
     <div class="scroll">
       <svg class="picture" viewBox="0 0 1240 132" role="img" aria-label={wordsOf(now)}>
-        <text class="strong" x="172" y="34" text-anchor="end">{short(names.shortTask(source))}</text>
+        <text class="strong" x="172" y="34" text-anchor="end">{shortened(names.shortTask(source), SIDE, strongWidth)}</text>
         <text class="faint" x="172" y="52" text-anchor="end">queue of the subpartition</text>
-        <text class="faint" x="172" y="70" text-anchor="end">{stateOf(source)}</text>
+        {inLines(stateOf(source), SIDE).map((line, at) => (
+          <text key={at} class="faint" x="172" y={70 + at * 15} text-anchor="end">{line}</text>
+        ))}
         <Boxes x={184} boxes={senderBoxes(now)} />
         <text class={isOut ? "no-credit strong" : "strong"} x="184" y="104">backlog {now.backlog}</text>
         <path class="edge" d="M600 38H800" marker-end="url(#to-right)" />
         <text class="faint" x="700" y="30" text-anchor="middle">
-          {now.inFlight.length ? `sent, not yet taken: ${listed(now.inFlight)}` : "data"}
+          {now.inFlight.length ? shortened(`sent, not yet taken: ${listed(now.inFlight)}`, BETWEEN, smallWidth) : "data"}
         </text>
         {now.credits !== null && (
           <>
             <path class="credit-line" d="M800 66H600" marker-end="url(#to-left)" />
             <text class={isOut ? "no-credit strong" : "credit strong"} x="600" y="90">{count(now.credits, "credit")}</text>
-            <CreditDots x={676} number={now.credits} />
+            <CreditDots x={676} number={now.credits} most={now.creditsOnTheWay ? MOST_DOTS : MOST_BOXES} />
             {now.creditsOnTheWay > 0 && (
               <text class="credit" x="800" y="90" text-anchor="end">{now.creditsOnTheWay} on the way</text>
             )}
           </>
         )}
         <Boxes x={816} boxes={receiverBoxes(now)} />
-        <text class="strong" x="816" y="104">{short(names.shortTask(target))}</text>
+        <text class="strong" x="816" y="104">{shortened(names.shortTask(target), BOXES, strongWidth)}</text>
         <text class="faint" x="816" y="122">buffers of the channel; {stateOf(target)}</text>
         <defs>
           <marker id="to-right" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
@@ -183,7 +193,7 @@ function Boxes({ x, boxes }: { x: number; boxes: BoxOf[] }) {
     return (
       <g>
         {[...counts].map(([word, { kind, number }]) => {
-          const width = (number / boxes.length) * 400;
+          const width = LEAST_BAR + (number / boxes.length) * (BOXES - counts.size * LEAST_BAR);
           const bar = (
             <g key={word}>
               <rect class={`buffer ${kind}`} x={left} y="24" width={width} height="40" />
@@ -209,13 +219,9 @@ function Boxes({ x, boxes }: { x: number; boxes: BoxOf[] }) {
   );
 }
 
-function CreditDots({ x, number }: { x: number; number: number }) {
-  if (number > MOST_BOXES) return null;
+function CreditDots({ x, number, most }: { x: number; number: number; most: number }) {
+  if (number > most) return null;
   return <g class="dots">{new Array(number).fill(0).map((_, at) => <circle cx={x + at * 11} cy="86" r="4" />)}</g>;
-}
-
-function short(name: string): string {
-  return name.length > 24 ? `${name.slice(0, 12)}…${name.slice(-10)}` : name;
 }
 
 function listed(numbers: number[]): string {

@@ -5,6 +5,7 @@ import type { Checkpoint, Cut } from "../model/checkpoints";
 import type { Overtaken, Restore, Size, StoredChannel } from "../model/in_flight";
 import { commas, count, moment } from "../model/text";
 import type { Store } from "../store";
+import { shortened, strongWidth } from "../ui/canvas_text";
 import { Moment, MOST_ROWS, Table } from "../ui/table";
 
 /** The cut of the selected channel; else the one with the most elements in front of its barrier. */
@@ -97,6 +98,8 @@ const RIGHT = 1056;
 const TOP = 46;
 const HEIGHT = 54;
 const OUTER = 190;
+/** Of the names beside the picture. */
+const SIDE = 168;
 
 interface Part {
   kind: string;
@@ -131,12 +134,12 @@ export function ChannelAtCut({ store, one, cut }: PictureProps) {
       <figcaption>Channel {names.channel(barrier.channel)} at checkpoint {one.id}</figcaption>
       <div class="scroll">
         <svg class="picture" viewBox="0 0 1240 132" role="img" aria-label={`${words}; ${parts.map(({ lines }) => lines.join(" ")).join("; ")}; ${behindWords} behind it`}>
-          <text class="strong" x="172" y="72" text-anchor="end">{short(names.shortTask(channel.source))}</text>
+          <text class="strong" x="172" y="72" text-anchor="end">{shortened(names.shortTask(channel.source), SIDE, strongWidth)}</text>
           <text class="faint" x="172" y="90" text-anchor="end">writes on this side</text>
           <Box x={LEFT} width={OUTER} kind="reserved" lines={[behindWords, "behind the barrier,", "repeated after a restart"]} />
           {parts.map(({ kind, lines }, at) => <Box key={at} x={from + at * width} width={width} kind={kind} lines={lines} />)}
           <Box x={to} width={OUTER} kind="reserved" lines={["read before", "the snapshot: part of", "the receiver's state"]} />
-          <text class="strong" x={RIGHT + 12} y="72">{short(names.shortTask(channel.target))}</text>
+          <text class="strong" x={RIGHT + 12} y="72">{shortened(names.shortTask(channel.target), SIDE, strongWidth)}</text>
           <text class="faint" x={RIGHT + 12} y="90">reads on this side</text>
           <path class="barrier" d={`M${from} ${TOP - 8}V${TOP + HEIGHT + 8}`} />
           <text class="faint" x={from} y={TOP + HEIGHT + 24} text-anchor="middle">barrier written</text>
@@ -185,10 +188,6 @@ function Box({ x, width, kind, lines }: { x: number; width: number } & Part) {
       ))}
     </g>
   );
-}
-
-function short(name: string): string {
-  return name.length > 24 ? `${name.slice(0, 12)}…${name.slice(-10)}` : name;
 }
 
 export function Restores({ store, one }: { store: Store; one: Checkpoint }) {

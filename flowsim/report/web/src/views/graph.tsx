@@ -10,7 +10,7 @@ import type { Task } from "../model/names";
 import { STATES, STATE_WORDS, type Shares } from "../model/states";
 import { count, joined } from "../model/text";
 import type { Store } from "../store";
-import { measureOf, shortened } from "../ui/canvas_text";
+import { shortened, smallWidth, strongWidth } from "../ui/canvas_text";
 import { asButton } from "../ui/keyboard";
 import { Lanes, StateLegend } from "../ui/lanes";
 import type { Tip } from "../ui/marks";
@@ -30,10 +30,6 @@ const BORDERS = 2;
 const LEAST_SCALE = 0.7;
 /** Below this scale boxes and labels are made shorter first. */
 const ROOMY_SCALE = 0.8;
-const FONT = "system-ui, 'DejaVu Sans', sans-serif";
-
-const nameWidth = measureOf(`600 13px ${FONT}`);
-const labelWidth = measureOf(`12px ${FONT}`);
 
 const expanded = signal<ReadonlySet<number>>(new Set());
 
@@ -52,7 +48,7 @@ interface Room {
 /** The layout that is readable in its place, and how much smaller it is drawn. */
 function fitted(store: Store, open: ReadonlySet<number>, room: Room): { layout: Layout; scale: number } {
   const { names } = store.model;
-  const widthOf = (vertex: number) => nameWidth(nameOf(names.tasksOf(vertex)));
+  const widthOf = (vertex: number) => strongWidth(nameOf(names.tasksOf(vertex)));
   const roomy = layoutOf(names, open, ROOMY, widthOf);
   const layout = room.width / roomy.width < ROOMY_SCALE ? layoutOf(names, open, COMPACT, widthOf) : roomy;
   const scale = Math.min(1, room.width / layout.width, room.height / layout.height);
@@ -136,7 +132,7 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
   const inside = box.width - 2 * PADDING;
   const isOpen = expanded.value.has(box.id);
   const words = shares ? percentages(shares) : states.isKnown ? "does not run" : "";
-  const fewer = shares && labelWidth(words) > inside ? mostly(shares) : words;
+  const fewer = shares && smallWidth(words) > inside ? mostly(shares) : words;
   const parallelism = `parallelism ${tasks.length}`;
   const selected = tasks.some((task) => task.id === store.selection.value.task);
   return (
@@ -151,7 +147,7 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
       {...tipOf(store, () => vertexTip(store, box.id))}
     >
       <rect class="box" width={box.width} height={box.height} rx="6" />
-      <text class="name" x={PADDING} y="20">{shortened(name, inside, nameWidth)}</text>
+      <text class="name" x={PADDING} y="20">{shortened(name, inside, strongWidth)}</text>
       <text class="faint" x={PADDING} y="37">{isOpen ? "▾" : "▸"} {parallelism}</text>
       {shares && <ShareBar shares={shares} x={PADDING} y={44} width={inside} height={9} />}
       <text class="small" x={PADDING} y={BOX_HEIGHT - 9}>{fewer}</text>
@@ -169,7 +165,7 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
             >
               <rect class={`subtask ${state ?? "none"}`} x={PADDING} y={y} width="12" height="12" rx="2" />
               <text class="small" x="28" y={y + 10}>
-                {shortened(`${task.subtask + 1}/${task.parallelism} ${state ? STATE_WORDS[state] : "does not run"}`, inside - 18, labelWidth)}
+                {shortened(`${task.subtask + 1}/${task.parallelism} ${state ? STATE_WORDS[state] : "does not run"}`, inside - 18, smallWidth)}
               </text>
             </g>
           );
@@ -253,7 +249,7 @@ function EdgeLabel({ store, line, width }: { store: Store; line: Line; width: nu
         "aria-description": `${count(channels.length, "channel")}${words && `, ${words}`}${forced ? `, ${forced.label}` : ""}`,
       })}
     >
-      <text class="faint" x={width / 2} y="11" text-anchor="middle">{shortened(label, width, labelWidth)}</text>
+      <text class="faint" x={width / 2} y="11" text-anchor="middle">{shortened(label, width, smallWidth)}</text>
       {forced && (
         <text class="faint" x={width / 2} y={LABEL_HEIGHT + MARK_HEIGHT - 6} text-anchor="middle">
           never unaligned

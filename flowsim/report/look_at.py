@@ -38,6 +38,7 @@ _LEAST_SHARE: Final = 0.05
 _LEAST_SILENCE: Final = 0.25
 _LEAST_BUFFERS: Final = 2
 _WIDTH: Final = 70
+_ENDS: Final = {LifeEvent.FINISHED: "finishes", LifeEvent.CANCELED: "is canceled"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def look_at(facts: RunFacts, laws: Mapping[str, Any] | None = None) -> list[Look
         if len(found) >= MOST:
             break
         found.extend(find(facts))
-    return (found if len(found) >= LEAST else [*found, *_arrival(facts)])[:MOST]
+    return (found if len(found) >= LEAST else [*found, *_arrival(facts), *_end(facts)])[:MOST]
 
 
 def _failures(facts: RunFacts) -> Iterator[LookAt]:
@@ -244,7 +245,9 @@ def _async(facts: RunFacts) -> Iterator[LookAt]:
 def _merge(facts: RunFacts) -> Iterator[LookAt]:
     row = first_row(facts.by_task(WINDOW_MERGE.name))
     if row is not None:
-        windows = f"{_window(row, 'window')}{facts.of_key(row['key'])} is merged into {_window(row, 'into')}"
+        windows = (
+            f"{window_bounds(row, 'window')}{facts.of_key(row['key'])} is merged into {window_bounds(row, 'into')}"
+        )
         text = f"{windows} at {facts.operator_in(row['task'], row['operator'])} at {facts.moment(row['time_ns'])}"
         yield _at(facts, "first merge", "event-time", text, row)
 
@@ -252,7 +255,9 @@ def _merge(facts: RunFacts) -> Iterator[LookAt]:
 def _fire(facts: RunFacts) -> Iterator[LookAt]:
     row = first_row(fires_of(facts.by_task(WINDOW_FIRE.name)))
     if row is not None:
-        window = f"{_window(row, 'window')}{facts.of_key(row['key'])} fires with {count_text(row['rows'], 'record')}"
+        window = (
+            f"{window_bounds(row, 'window')}{facts.of_key(row['key'])} fires with {count_text(row['rows'], 'record')}"
+        )
         text = f"{window} at {facts.operator_in(row['task'], row['operator'])} at {facts.moment(row['time_ns'])}"
         yield _at(facts, "first fire", "event-time", text, row)
 
@@ -266,6 +271,16 @@ def _arrival(facts: RunFacts) -> Iterator[LookAt]:
         where = f"{facts.task(row['task'])} at {facts.moment(row['time_ns'])}"
         text = f"{record} reaches {where}"
         yield _at(facts, "first record", "channel", text, row, channel=row["channel"])
+
+
+def _end(facts: RunFacts) -> Iterator[LookAt]:
+    life = facts.by_task(LIFECYCLE.name)
+    ends = life.where((life["operator"] == -1) & np.isin(life["event"], list(_ENDS)))
+    row = first_row(ends.where(ends["time_ns"] == ends["time_ns"].max(initial=0)))
+    if row is not None:
+        ends_how = f"{facts.task(row['task'])} {_ENDS[LifeEvent(row['event'])]}"
+        text = f"{ends_how} at {facts.moment(row['time_ns'])}; no subtask ends later"
+        yield _at(facts, "end", "timeline", text, row)
 
 
 _FINDERS: Final[Sequence[Callable[[RunFacts], Iterator[LookAt]]]] = (
@@ -306,7 +321,8 @@ def _event_time(timestamp: int) -> str:
     return "none" if timestamp == NO_TIMESTAMP else utc_text(timestamp) or f"{timestamp:,} ms"
 
 
-def _window(row: Row, name: str) -> str:
+def window_bounds(row: Row, name: str) -> str:
+    """The bounds in the columns ``name_start`` and ``name_end``: numbers of ms, or UTC times."""
     start, end = row[f"{name}_start"], row[f"{name}_end"]
     if start == NO_TIMESTAMP:
         return "the global window"

@@ -4,6 +4,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import type { Head } from "./model/head";
 import { Model } from "./model/model";
+import { moment } from "./model/text";
 import { link } from "./pair";
 import { Store } from "./store";
 import "./style.css";
@@ -19,7 +20,7 @@ const FORMAT = 1;
 declare global {
   interface Window {
     /** The model, for consoles and tests; set when the page is ready. */
-    flowsim?: { model: Model; store: Store; other: Store | null; at: Model["at"]; marksOf: typeof marksOf };
+    flowsim?: { model: Model; store: Store; other: Store | null; at: Model["at"]; moment: typeof moment; marksOf: typeof marksOf };
   }
 }
 
@@ -54,7 +55,7 @@ async function start(root: HTMLElement): Promise<void> {
   listenToKeys(store, views);
   playWhenAsked(store);
   store.keepLink();
-  window.flowsim = { model, store, other: other?.store ?? null, at: (step) => model.at(step), marksOf };
+  window.flowsim = { model, store, other: other?.store ?? null, at: (step) => model.at(step), moment, marksOf };
   // After the effects of the first rendering, and the frame that paints it.
   requestAnimationFrame(() => requestAnimationFrame(() => (document.documentElement.dataset.ready = "yes")));
 }

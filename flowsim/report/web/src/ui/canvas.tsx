@@ -32,8 +32,8 @@ export type Pick = (x: number, y: number, axis: Axis, height: number) => void;
 
 interface Props {
   store: Store;
-  /** At least; with ``grows`` the canvas takes the height that its column has left. */
-  height: number;
+  /** In pixels, or a length of CSS. With ``grows`` at least: the canvas takes the height that its column has left. */
+  height: number | string;
   grows?: boolean;
   /** What the picture shows, for those who cannot see it. */
   label: string;
@@ -104,7 +104,7 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
     <div
       class="canvas"
       ref={box}
-      style={{ [grows ? "minHeight" : "height"]: `${least}px`, flexGrow: grows ? 1 : 0 }}
+      style={{ [grows ? "minHeight" : "height"]: typeof least === "number" ? `${least}px` : least, flexGrow: grows ? 1 : 0 }}
       tabIndex={0}
       role="group"
       aria-label={`${label}. Up and down go through its marks, Enter selects one`}

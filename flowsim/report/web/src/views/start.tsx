@@ -5,6 +5,9 @@ import { commas } from "../model/text";
 import type { Store } from "../store";
 import type { View } from "./view";
 
+/** In a window of this height the scenario is open from the start. */
+const TALL = 1000;
+
 function StartView({ store }: { store: Store }) {
   const { recording, start, laws } = store.model.head;
   return (
@@ -12,8 +15,16 @@ function StartView({ store }: { store: Store }) {
       <section aria-label={`What the run is${store.whose}`}>
         {start.name && <h2>{start.name}</h2>}
         {start.description.map((paragraph) => <p key={paragraph}>{paragraph}</p>)}
+        <p class="verdict-line">
+          Laws:{" "}
+          {laws ? (
+            <button class="link" onClick={() => (store.view.value = "laws")}>{laws.verdict}</button>
+          ) : (
+            <span class="faint">not checked, the report was written with --no-laws</span>
+          )}
+        </p>
         {recording.scenario && (
-          <details class="scenario">
+          <details class="scenario" open={innerHeight >= TALL}>
             <summary>The scenario, {recording.name}</summary>
             <pre tabIndex={0}>{recording.scenario}</pre>
           </details>
@@ -27,14 +38,6 @@ function StartView({ store }: { store: Store }) {
           <p class="faint">The recording holds no fact that stands out: the view Steps has all.</p>
         )}
         <Results store={store} />
-        <h2>Laws</h2>
-        <p class="verdict-line">
-          {laws ? (
-            <button class="link" onClick={() => (store.view.value = "laws")}>{laws.verdict}</button>
-          ) : (
-            <span class="faint">not checked: write the report without --no-laws</span>
-          )}
-        </p>
       </section>
     </div>
   );
@@ -63,7 +66,7 @@ function Results({ store }: { store: Store }) {
       <h2>Results</h2>
       <table class="results">
         <thead>
-          <tr><th>sink</th><th>received</th><th>first rows</th></tr>
+          <tr><th>sink</th><th>received</th><th>first</th></tr>
         </thead>
         <tbody>{sinks.map((sink) => <ResultRow key={sink.name} sink={sink} />)}</tbody>
       </table>
@@ -79,8 +82,8 @@ function ResultRow({ sink }: { sink: SinkResult }) {
       <td>{sink.rows}</td>
       <td>
         {sink.first.map((row, at) => <code key={at}>{row}</code>)}
-        {sink.left > 0 && <span class="faint">and {commas(sink.left)} more</span>}
-        {sink.note && <span class="faint">{sink.note}</span>}
+        {sink.left > 0 && <div class="faint">and {commas(sink.left)} more</div>}
+        {sink.note && <div class="faint">{sink.note}</div>}
       </td>
     </tr>
   );

@@ -11,6 +11,7 @@ from flowsim.history.timers import lives_of, timer_operators
 from flowsim.why.about import About
 from flowsim.why.aligned import exchanges, why_aligned
 from flowsim.why.answer import WhyAnswer
+from flowsim.why.checkpoints.committed import why_committed
 from flowsim.why.checkpoints.question import why_checkpoint
 from flowsim.why.checkpoints.restart import why_failed, why_restart
 from flowsim.why.firings.question import why_fired
@@ -90,6 +91,10 @@ def _aligned(facts: RunFacts, asked: Asked) -> WhyAnswer:
 
 def _checkpoint(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_checkpoint(facts, asked.about)
+
+
+def _committed(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_committed(facts, asked.about)
 
 
 def _restart(facts: RunFacts, asked: Asked) -> WhyAnswer:
@@ -207,6 +212,15 @@ _CHECKPOINT: Final = Question(
     _checkpoint,
     _checkpoint_example,
 )
+_COMMITTED: Final = Question(
+    "committed",
+    "when a row of a sink was committed, and with which checkpoint; why it was not, or twice",
+    "[SINK] [ROW] or [SINK] WINDOW [KEY]",
+    0,
+    3,
+    _committed,
+    _no_output_example,
+)
 _RESTART: Final = Question(
     "restart",
     "why tasks were restarted, from what, and what they repeat",
@@ -270,6 +284,7 @@ QUESTIONS: Final = {
     for question in (
         _ALIGNED,
         _CHECKPOINT,
+        _COMMITTED,
         _DELETED,
         _FAILED,
         _FIRED,

@@ -71,7 +71,17 @@ class Records:
 
     def one(self, text: str) -> Record:
         """The only record with this value; raises BadInput."""
-        found = self.find(text)
+        return self._only(text, self.find(text))
+
+    def one_of(self, text: str, among: Ints) -> Record | None:
+        """The only one of some records with this value; None if a recorded value matches, but none of them. Raises BadInput."""
+        found = self.find(text, among)
+        if found:
+            return self._only(text, found)
+        self.find(text)
+        return None
+
+    def _only(self, text: str, found: list[Record]) -> Record:
         if len(found) > 1:
             shown = "\n".join(f"  {record.argument}" for record in found[:_MOST_SHOWN])
             more = f"\n  and {len(found) - _MOST_SHOWN:,} more" if len(found) > _MOST_SHOWN else ""

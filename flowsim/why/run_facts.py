@@ -14,6 +14,9 @@ from flowsim.trace.places import Place
 from flowsim.trace.time import moment_text
 from flowsim.why.sentence import Moment
 
+ONE_FOR_ONE = frozenset({"source", "map", "filter", "flat_map", "co_map", "reduce", "watermarks", "sink"})
+"""Kinds of operators whose result at once follows the record that it belongs to."""
+
 
 def place_of(row: Row) -> Place:
     """The position of a fact."""

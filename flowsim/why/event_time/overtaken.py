@@ -18,11 +18,8 @@ from flowsim.why.answer import Cause
 from flowsim.why.event_time.channel_texts import channel_text, status_text
 from flowsim.why.event_time.generators import add_watermark_causes, idle_cause, sent_at
 from flowsim.why.event_time.split_texts import split_lines, split_name
-from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
+from flowsim.why.run_facts import ONE_FOR_ONE, Ints, Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, Number, RecordCount, Sentence
-
-_ONE_FOR_ONE = frozenset({"source", "map", "filter", "flat_map", "co_map", "reduce", "watermarks", "sink"})
-"""Kinds of operators whose result at once follows the record that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ def _add_of_channel(chains: Chains, facts: RunFacts, task: int, behind: Behind, 
     behind, records = behind.some(passed), records.where(passed)
     if not len(records):
         return
-    if not {operator.kind for operator in facts.operators_of(sender)} <= _ONE_FOR_ONE:
+    if not {operator.kind for operator in facts.operators_of(sender)} <= ONE_FOR_ONE:
         result = f"{facts.task(sender)} emitted the record as a result, after it had forwarded the watermark."
         chains.add(behind.chains, AlikeCauses(Sentence(result), ("8.15",), records))
         return

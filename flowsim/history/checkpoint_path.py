@@ -117,20 +117,16 @@ class CheckpointSteps:
             left = [task for task in left if task not in ordered]
         return ordered
 
-    def path(self) -> list[PathPart]:
-        """What the completion waited for, from the trigger on; empty if it is not complete."""
-        ended_ns, last = self.checkpoint.ended_ns, next(reversed(self.checkpoint.acknowledged_at), None)
-        if self.checkpoint.status != "completed" or ended_ns is None or last is None:
+    def path(self, task: int | None = None) -> list[PathPart]:
+        """What the completion waited for, or the acknowledgement of one task, from the trigger on; empty if it did not come."""
+        at, ended_ns = self.checkpoint.acknowledged_at, self.checkpoint.ended_ns
+        last = next(reversed(at), None) if task is None and self.checkpoint.status == "completed" else task
+        row = None if last is None else self.of(last).get(CheckpointStep.ACKNOWLEDGE)
+        if last is None or row is None or last not in at:
             return []
-        arrived_ns, steps = self.checkpoint.acknowledged_at[last], self.of(last)
-        row = steps.get(CheckpointStep.ACKNOWLEDGE)
-        if row is None:
-            return []
-        parts = [
-            *self._until(last, row),
-            PathPart(Part.ACKNOWLEDGE, last, row["time_ns"], arrived_ns, row),
-            PathPart(Part.COMPLETE, last, arrived_ns, ended_ns),
-        ]
+        parts = [*self._until(last, row), PathPart(Part.ACKNOWLEDGE, last, row["time_ns"], at[last], row)]
+        if task is None and ended_ns is not None:
+            parts.append(PathPart(Part.COMPLETE, last, at[last], ended_ns))
         return [part for part in parts if part.length_ns > 0]
 
     def pending(self, task: int, until_ns: int) -> list[PathPart]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flowsim.facts.kinds import CheckpointStep, CommittableAction
+from flowsim.facts.kinds import CheckpointStep, CommittableAction, LifeEvent
 from flowsim.history.recorded_facts import RecordedFacts
 from flowsim.history.rows import Row
 from flowsim.laws.job_graph import Operator
+
+_NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,9 @@ class Committable:
     attempt: int
     commits: tuple[Commit, ...]
     checkpoint: int | None
-    """The first checkpoint that contains it; None: the attempt took none. At the end of its input a writer gives it the number
-    behind the last checkpoint, which may be that of a failed one (rule 12.32)."""
-
-    @property
-    def is_of_end(self) -> bool:
-        """Whether the writer prepared it at the end of its input."""
-        return self.checkpoint is not None and self.checkpoint != self.prepared["checkpoint"]
+    """The first checkpoint that contains it; None: the attempt took none."""
+    is_of_end: bool
+    """Whether the writer prepared it at the end of its input, with the number behind the last checkpoint (rule 12.32)."""
 
 
 def committable_at(found: list[Committable], task: int, attempt: int, seq: int) -> Committable | None:
@@ -52,13 +50,17 @@ def committables_of(facts: RecordedFacts, sink: Operator) -> list[Committable]:
         for attempt, rows in enumerate(facts.rows_of_attempts("committables", task.task)):
             steps = facts.whole.in_attempt(task.task, attempt).rows("checkpoint_steps", task.task)
             snapshots = steps.equal(step=CheckpointStep.SYNC_START)
+            life = facts.whole.in_attempt(task.task, attempt).rows("lifecycle", task.task)
+            finish = life.equal(operator=sink.operator, event=LifeEvent.FINISH).first()
             for row in rows.equal(operator=sink.operator, action=CommittableAction.PREPARED):
                 same = (row["committable"], row["checkpoint"])
                 mine = [one for one in commits if (one.row["committable"], one.row["checkpoint"]) == same]
                 taken = snapshots.after(row["seq"]).first()
                 checkpoint = None if taken is None else taken["checkpoint"]
                 mine.sort(key=lambda one: one.row["time_ns"])
-                found.append(Committable(row, attempt, tuple(mine), checkpoint))
+                next_seq = _NEVER if taken is None else taken["seq"]
+                is_of_end = finish is not None and row["seq"] < finish["seq"] < next_seq
+                found.append(Committable(row, attempt, tuple(mine), checkpoint, is_of_end))
     return found
 
 

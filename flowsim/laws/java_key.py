@@ -30,6 +30,15 @@ def owner_subtask(key_hash: int, parallelism: int, max_parallelism: int) -> int:
     return _murmur(key_hash) % max_parallelism * parallelism // max_parallelism
 
 
+def owned_groups(subtask: int, parallelism: int, max_parallelism: int) -> tuple[int, int]:
+    """The first and the last key group of a subtask (rule 1.20).
+
+    >>> owned_groups(0, 3, 128), owned_groups(2, 3, 128)
+    ((0, 42), (86, 127))
+    """
+    return -(-subtask * max_parallelism // parallelism), ((subtask + 1) * max_parallelism - 1) // parallelism
+
+
 def _hash(declared: TypeInformation, value: object) -> int:
     if value is None:
         return 0

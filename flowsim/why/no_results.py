@@ -12,7 +12,7 @@ from flowsim.history.lateness import received_records
 from flowsim.history.task_states import STUCK, Doing, TaskState, is_at_end_of_input, state_of
 from flowsim.history.timers import TimerLife, later_end, open_timers
 from flowsim.history.windows import Pane, fires_of, panes_of, pending
-from flowsim.laws.java_key import owner_subtask
+from flowsim.laws.java_key import owned_groups, owner_subtask
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import window_plan
 from flowsim.quantities import count_text
@@ -315,8 +315,7 @@ def _no_key(facts: RunFacts, one: OperatorAt, channels: list[Channel]) -> list[C
     (task,) = one.tasks(facts)
     about = facts.graph.tasks[task]
     count, parallelism = about.max_parallelism, about.parallelism
-    first = -(-about.subtask * count // parallelism)
-    last = ((about.subtask + 1) * count - 1) // parallelism
+    first, last = owned_groups(about.subtask, parallelism, count)
     edges = {channel.edge for channel in channels}
     groups: dict[str, int] = {}
     for channel in facts.graph.channels.values():

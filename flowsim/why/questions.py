@@ -90,7 +90,7 @@ def _aligned(facts: RunFacts, asked: Asked) -> WhyAnswer:
 
 
 def _checkpoint(facts: RunFacts, asked: Asked) -> WhyAnswer:
-    return why_checkpoint(facts, asked.about)
+    return why_checkpoint(facts, asked.about, asked.tasks)
 
 
 def _committed(facts: RunFacts, asked: Asked) -> WhyAnswer:

@@ -41,7 +41,7 @@ LINES_OF_PYTHON = {
     "validation": 1_600,
     "values": 1_750,
     "watermark": 1_200,
-    "why": 8_700,
+    "why": 9_100,
 }
 LINES_OF_MODULES = 1_600
 """Of the modules of ``flowsim`` that are in no package of it."""

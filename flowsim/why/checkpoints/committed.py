@@ -164,7 +164,7 @@ def _committed(
         }
     )
     text = f"{capital(what)} is committed since {since}, with checkpoint {first.committable.checkpoint}"
-    text += f", and {copies:,} times in all." if copies > 1 else "."
+    text += f", and {count_text(copies, 'time')} in all." if copies > 1 else "."
     causes = [
         _got(facts, sink, first),
         _prepared(facts, sink, first.committable),
@@ -250,7 +250,7 @@ def _not_committed(facts: RunFacts, sink: Operator, what: str, arrivals: Sequenc
 
 def _visible_at_once(facts: RunFacts, sink: Operator, what: str, arrivals: Sequence[Arrival]) -> WhyAnswer:
     first = arrivals[0]
-    text = f"{capital(what)} is visible since {facts.moment(first.row['time_ns'])}: {sink.name} writes rows when it gets them"
+    text = f"{capital(what)} is visible since {facts.moment(first.row['time_ns'])}: what {sink.name} gets is visible at once"
     text += f", and it got this one {count_text(len(arrivals), 'time')}." if len(arrivals) > 1 else "."
     again = "Its rows wait for no checkpoint, so what it gets again after a restart is written again."
     causes = [Cause(again, ("12.30", "12.135"))]
@@ -283,7 +283,7 @@ def _all(facts: RunFacts, sink: Operator) -> WhyAnswer:
             )
             causes.append(Cause(text_again, ("12.31", "12.135")))
             break
-    causes += [*_lost_rows(facts, sink), *_open(facts, sink, found)]
+    causes += [*_of_end(facts, sink, found), *_lost_rows(facts, sink), *_open(facts, sink, found)]
     return WhyAnswer(Cause(text, ("12.30", "12.31"), place, tuple(lines)), tuple(causes))
 
 
@@ -294,6 +294,19 @@ def _line(facts: RunFacts, one: Committable) -> str:
     rows = f"{count_text(row['rows'], 'row')} of {facts.task(row['task'])}"
     name = "no checkpoint" if one.checkpoint is None else f"checkpoint {one.checkpoint}"
     return f"{name}: {rows}, prepared at {facts.moment(row['time_ns'])}, {when}"
+
+
+def _of_end(facts: RunFacts, sink: Operator, found: list[Committable]) -> list[Cause]:
+    """The last commit of a job whose input has ended."""
+    last = next((one for one in reversed(found) if one.is_of_end and one.commits), None)
+    if last is None:
+        return []
+    text = (
+        f"The input of {facts.operator_in(last.prepared['task'], sink.operator)} ended at "
+        f"{facts.moment(last.prepared['time_ns'])} with {count_text(last.prepared['rows'], 'row')} that no checkpoint had "
+        f"covered. The task waited for checkpoint {last.checkpoint} before it ended, and its completion committed them."
+    )
+    return [Cause(text, ("12.32", "4.15", "4.16"), place_of(last.commits[0].row))]
 
 
 def _undone(facts: RunFacts, sink: Operator) -> Iterator[tuple[int, Repeated]]:
@@ -333,21 +346,24 @@ def _open(facts: RunFacts, sink: Operator, found: list[Committable]) -> list[Cau
 
 def _all_at_once(facts: RunFacts, sink: Operator) -> WhyAnswer:
     counts = [
-        (task.task, attempt, last["records_in"])
+        (task.task, attempt, last)
         for task in facts.graph.tasks_of(sink.vertex)
         for attempt, rows in enumerate(facts.rows_of_attempts("operator_counts", task.task))
         if (last := rows.equal(operator=sink.operator).last()) is not None
     ]
-    total = count_text(sum(rows for *_, rows in counts), "row")
+    total = count_text(sum(row["records_in"] for *_, row in counts), "row")
     text = (
-        f"{sink.name} writes rows when it gets them{f': {total} in all' if counts else ''}. It waits for no checkpoint."
+        f"What {sink.name} gets is visible at once{f': {total} in all' if counts else ''}. It waits for no checkpoint."
     )
-    lines = tuple(f"{facts.task(task)}, attempt {of}: {count_text(number, 'row')}" for task, of, number in counts)
+    lines = tuple(
+        f"{facts.task(task)}, attempt {of}: {count_text(row['records_in'], 'row')}" for task, of, row in counts
+    )
     causes = [
         Cause(
             f"{count_text(each.records, 'row')} of {facts.task(each.task)} came after the state from which failure {number} "
             "restarted it: they were visible already, and the same rows come again from its restored input.",
             ("12.29", "12.135"),
+            next((place_of(row) for task, _, row in counts if task == each.task), None),
         )
         for number, each in _undone(facts, sink)
     ]

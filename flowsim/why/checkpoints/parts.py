@@ -18,7 +18,7 @@ from flowsim.why.waiting import wait_and_causes
 from flowsim.why.waits.state_texts import shares_text
 from flowsim.why.waits.waits_for_output import flow_text
 
-_LEAST_NS: Final = NS_PER_MS
+LEAST_NS: Final = NS_PER_MS
 """A shorter part has no further causes: Flink measures in ms."""
 
 
@@ -52,7 +52,7 @@ def part_line(facts: RunFacts, part: PathPart) -> str:
 
 def part_causes(facts: RunFacts, steps: CheckpointSteps, part: PathPart) -> list[Cause]:
     """Why a part took its time."""
-    if part.length_ns < _LEAST_NS:
+    if part.length_ns < LEAST_NS:
         return []
     task, begin, end = facts.task(part.task), facts.moment(part.begin_ns), facts.moment(part.end_ns)
     place = None if part.row is None else place_of(part.row)

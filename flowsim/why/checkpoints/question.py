@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from flowsim.errors import BadInput
@@ -14,7 +14,7 @@ from flowsim.quantities import count_text, duration_text
 from flowsim.trace.alignment import forced_exchanges, reason_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.checkpoints.failed import checkpoint_text, failed_answer, is_counted, rejected_lines, why_none
-from flowsim.why.checkpoints.parts import part_causes, part_line, part_text
+from flowsim.why.checkpoints.parts import LEAST_NS, part_causes, part_line, part_text
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.sentence import capital
 
@@ -22,17 +22,20 @@ _MOST_LINES: Final = 8
 _MOST_OTHERS: Final = 12
 
 
-def why_checkpoint(facts: RunFacts, words: Sequence[str]) -> WhyAnswer:
-    """Explains a checkpoint by its number; without one the first that failed by itself, or the slowest. Raises BadInput."""
+def why_checkpoint(facts: RunFacts, words: Sequence[str], tasks: Collection[int] | None = None) -> WhyAnswer:
+    """Explains a checkpoint by its number; without one the first whose failure counts, or the slowest. Raises BadInput.
+
+    ``tasks``: explains the last acknowledgement of these tasks.
+    """
     if facts.recording.level < Level.ELEMENTS:
         raise BadInput("the recording has no checkpoints: they need --record elements")
     known = facts.checkpoints(facts.until_ns).checkpoints
     if not known:
         return why_none(facts)
     if words:
-        return _answer(facts, checkpoint_named(facts, words[0]))
+        return _answer(facts, checkpoint_named(facts, words[0]), tasks)
     chosen = _chosen(facts, known.values())
-    answered = _answer(facts, chosen)
+    answered = _answer(facts, chosen, tasks)
     others = [one for one in known.values() if one is not chosen]
     notes = [_note(facts, one) for one in others[:_MOST_OTHERS]]
     if len(others) > _MOST_OTHERS:
@@ -72,18 +75,25 @@ def _note(facts: RunFacts, one: RecordedCheckpoint) -> str:
     return f"{name}: in progress since {facts.moment(one.triggered_ns)}"
 
 
-def _answer(facts: RunFacts, one: RecordedCheckpoint) -> WhyAnswer:
+def _answer(facts: RunFacts, one: RecordedCheckpoint, tasks: Collection[int] | None) -> WhyAnswer:
     steps = CheckpointSteps(facts, one)
-    if one.status != "completed" or one.ended_ns is None:
+    if tasks is None and (one.status != "completed" or one.ended_ns is None):
         return failed_answer(facts, steps)
-    path = steps.path()
+    last = None
+    if tasks is not None:
+        at = {task: at_ns for task, at_ns in one.acknowledged_at.items() if task in tasks}
+        if not at:
+            raise BadInput(f"--task: no acknowledgement of {checkpoint_text(one)} came from it{facts.by_moment}")
+        last, end_ns = max(at.items(), key=lambda each: each[1])
+        text = f"{facts.task(last)} acknowledged {checkpoint_text(one)}"
+    else:
+        end_ns = one.ended_ns or one.triggered_ns
+        text = f"{capital(checkpoint_text(one))} was complete"
+    path = steps.path(last)
     longest = max(path, key=lambda part: part.length_ns, default=None)
-    text = (
-        f"{capital(checkpoint_text(one))} took {duration_text(one.ended_ns - one.triggered_ns)}, from its "
-        f"trigger at {facts.moment(one.triggered_ns)} to its completion at {facts.moment(one.ended_ns)}."
-    )
+    text += f" {duration_text(end_ns - one.triggered_ns)} after its trigger at {facts.moment(one.triggered_ns)}."
     if longest is not None:
-        share = longest.length_ns / (one.ended_ns - one.triggered_ns)
+        share = longest.length_ns / (end_ns - one.triggered_ns)
         text += f" In {duration_text(longest.length_ns)} of it ({share:.0%}) {part_text(facts, longest)}."
     lines = [part_line(facts, part) for part in path[:_MOST_LINES]]
     if len(path) > _MOST_LINES:
@@ -91,16 +101,26 @@ def _answer(facts: RunFacts, one: RecordedCheckpoint) -> WhyAnswer:
     row = None if longest is None else longest.row
     statement = Cause(text, ("12.3", "12.144"), None if row is None else place_of(row), tuple(lines))
     causes = [] if longest is None else part_causes(facts, steps, longest)
-    return WhyAnswer(
-        statement,
-        (
-            *causes,
-            *_alignment(facts, steps, path),
-            *_barriers(facts, one, longest),
-            *_last(facts, one),
-            *_committed(facts, one),
-        ),
+    causes += [*_alignment(facts, steps, path), *_barriers(facts, one, longest)]
+    causes += _measured(facts, one, longest)
+    if last is None:
+        causes += [*_last(facts, one), *_committed(facts, one)]
+    return WhyAnswer(statement, tuple(causes))
+
+
+def _measured(facts: RunFacts, one: RecordedCheckpoint, longest: PathPart | None) -> list[Cause]:
+    """The measurements of the task of the longest part, by their names in Flink."""
+    measured = {each.task: each for each in subtasks_of(facts.recording, one)}
+    found = None if longest is None else measured.get(longest.task)
+    if longest is None or found is None or longest.length_ns < LEAST_NS:
+        return []
+    text = (
+        f"{facts.task(longest.task)} measured a start delay of {duration_text(found.start_delay_ns)}, from the trigger to its "
+        f"first barrier, and an alignment of {duration_text(found.alignment_ns)}, from its first barrier to the last; its "
+        f"synchronous part took {found.sync_ms:,} ms and the asynchronous one {found.async_ms:,} ms, for "
+        f"{count_text(found.state_bytes, 'byte')}."
     )
+    return [Cause(text, ("12.142",))]
 
 
 def _last(facts: RunFacts, one: RecordedCheckpoint) -> list[Cause]:
@@ -108,6 +128,7 @@ def _last(facts: RunFacts, one: RecordedCheckpoint) -> list[Cause]:
     at = one.acknowledged_at
     if len(at) < 2:
         return []
+    rules = ("12.3", "12.49")
     (first, first_ns), (last, last_ns) = next(iter(at.items())), next(reversed(at.items()))
     text = (
         f"{facts.task(last)} was the last of {count_text(len(at), 'task')} that acknowledged it, "
@@ -115,8 +136,10 @@ def _last(facts: RunFacts, one: RecordedCheckpoint) -> list[Cause]:
         f"{duration_text(first_ns - one.triggered_ns)}."
     )
     if one.tasks > len(at):
-        text += f" {count_text(one.tasks - len(at), 'task')} had finished before."
-    return [Cause(text, ("12.3", "12.49"), None if (row := _row(facts, one, last)) is None else place_of(row))]
+        finished = count_text(one.tasks - len(at), "task")
+        text += f" {finished} had finished before: a checkpoint goes on without them, and stores that they finished."
+        rules = ("12.3", "12.35")
+    return [Cause(text, rules, None if (row := _row(facts, one, last)) is None else place_of(row))]
 
 
 def _row(facts: RunFacts, one: RecordedCheckpoint, task: int) -> Row | None:

@@ -19,6 +19,7 @@ from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.checkpoints.failed import failure_text, is_counted
 from flowsim.why.checkpoints.repeats import repeated_causes
+from flowsim.why.checkpoints.started import started_answer
 from flowsim.why.checkpoints.strategy import strategy_cause
 from flowsim.why.run_facts import RunFacts, place_of
 from flowsim.why.sentence import capital
@@ -30,10 +31,15 @@ _ENDS: Final = {LifeEvent.CANCELED: "was canceled", LifeEvent.FAILED: "failed", 
 def why_restart(facts: RunFacts, words: Sequence[str]) -> WhyAnswer:
     """Explains a failure by its number, by default the last one, and the restart that followed. Raises BadInput."""
     known = _known(facts)
-    if not known:
+    started = None if known else started_answer(facts)
+    if started is not None and not words:
+        return started
+    if not known and not words:
         text = f"No task was restarted: no failure was reported{facts.by_moment}."
         return WhyAnswer(Cause(text, ("12.123",)))
-    number = next(reversed(known)) if not words else next((one for one in known if str(one) == words[0]), None)
+    number = (
+        next(reversed(known)) if known and not words else next((one for one in known if str(one) == words[0]), None)
+    )
     if number is None:
         raise BadInput(
             f"there is no failure {words[0]!r}; the recording has failures {_numbers(known)}{facts.by_moment}"

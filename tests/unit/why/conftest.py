@@ -24,14 +24,17 @@ Ask = Callable[..., WhyAnswer]
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    known: dict[tuple[str, ...], Path] = {}
+    known: dict[tuple[str | Path | None, ...], Path] = {}
 
-    def record(scenario: str, *overrides: str) -> Path:
-        of = (scenario, *overrides)
+    def record(scenario: str, *overrides: str, from_savepoint: Path | None = None) -> Path:
+        of = (scenario, from_savepoint, *overrides)
         if of not in known:
             known[of] = tmp_path_factory.mktemp("run")
             given = scenario if "\n" in scenario else SCENARIOS / f"{scenario}.yaml"
-            flowsim.run_scenario(given, out=known[of], overrides=overrides, until_ns=UNTIL_NS.get(scenario))
+            until_ns = UNTIL_NS.get(scenario)
+            flowsim.run_scenario(
+                given, out=known[of], overrides=overrides, until_ns=until_ns, from_savepoint=from_savepoint
+            )
         return known[of]
 
     return record
@@ -39,7 +42,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 @pytest.fixture(scope="session")
 def ask(recorded: Recorded) -> Ask:
-    """``ask(scenario, question, *about, at_ms=None, task=None, overrides=())``."""
+    """``ask(scenario, question, *about, at_ms=None, task=None, overrides=(), from_savepoint=None)``."""
     known: dict[Path, RunFacts] = {}
 
     def asked(
@@ -49,8 +52,9 @@ def ask(recorded: Recorded) -> Ask:
         at_ms: float | None = None,
         task: str | None = None,
         overrides: tuple[str, ...] = (),
+        from_savepoint: Path | None = None,
     ) -> WhyAnswer:
-        path = recorded(scenario, *overrides)
+        path = recorded(scenario, *overrides, from_savepoint=from_savepoint)
         facts = known.setdefault(path, RunFacts(flowsim.open_recording(path)))
         if at_ms is not None:
             facts = facts.until(facts.start_ns + round(at_ms * 1_000_000))

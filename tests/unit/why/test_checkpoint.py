@@ -75,7 +75,7 @@ def test_slow_checkpoint_names_the_barrier_and_the_elements_before_it(recorded: 
     answer = ask("33_aligned_checkpoint_under_skew", "checkpoint")
 
     assert answer.statement.text == (
-        "Checkpoint 1 took 340 ms, from its trigger at 500 ms to its completion at 840.03 ms. In 340 ms of it (100%) "
+        "Checkpoint 1 was complete 340 ms after its trigger at 500 ms. In 340 ms of it (100%) "
         "its barrier was in channel #0 from Source: busy (1/1) to merged (1/1)."
     )
     sent = facts.rows("sent", 0).equal(channel=0)
@@ -100,7 +100,7 @@ def test_records_behind_the_barrier_of_an_at_least_once_checkpoint_are_those_tha
 def test_trigger_waits_in_the_mailbox_of_a_task_that_yields(ask: Ask) -> None:
     answer = ask("28_async_two_designs", "checkpoint")
 
-    assert answer.statement.text.startswith("Savepoint 1 took 50 ms")
+    assert answer.statement.text.startswith("Savepoint 1 was complete 50 ms after its trigger")
     assert answer.statement.text.endswith(
         "In 50 ms of it (100%) its trigger waited in the mailbox of Source: today (1/1)."
     )

@@ -34,7 +34,7 @@ def test_sink_without_commits_shows_rows_twice(ask: Ask) -> None:
     """The scenario expects 24 rows at the sink ``repeated``, 20 of which differ."""
     text = text_of(ask("38_delivery_of_sinks", "committed", "repeated"))
 
-    assert "Sink: repeated writes rows when it gets them: 24 rows in all. It waits for no checkpoint." in text
+    assert "What Sink: repeated gets is visible at once: 24 rows in all. It waits for no checkpoint." in text
     assert "4 rows of Source: numbers (1/1) came after the state from which failure 0 restarted it" in text
 
 
@@ -64,7 +64,7 @@ def test_row_that_is_not_committed_yet(ask: Ask) -> None:
 def test_result_of_a_window_in_the_chain_of_the_sink(ask: Ask) -> None:
     text = text_of(ask("39_at_least_once_mode", "committed", "[0, 3600000)", "a"))
     assert "The result of window [0, 3,600,000) of key a is committed since" in text
-    assert "Before the barrier of checkpoint 2, Sink: out in counted (1/1) prepared its 1 row" in text
+    assert "At the end of its input, Sink: out in counted (1/1) prepared its 1 row" in text
 
 
 def test_rows_inside_a_chain_and_unknown_sinks_are_refused(ask: Ask) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.why.conftest import SCENARIOS, Ask, text_of
+from tests.unit.why.conftest import SCENARIOS, Ask, Recorded, text_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "why.md"
-ROW = re.compile(r"\| ([^|]+) \| (\w+)((?: --set \S+)*) \| `flowsim why out/(\w+) ([^`]+)` \|")
+ROW = re.compile(
+    r"\| ([^|]+) \| (\w+)(?: --from-savepoint out/(\S+))?((?: --set \S+)*) \| `flowsim why out/(\w+) ([^`]+)` \|"
+)
 
 PARTS = {
     """12_three_lateness_settings late '["a",4]'""": [
@@ -99,26 +101,92 @@ PARTS = {
         "is aligned in checkpoint 1: its barriers overtake nothing", "unaligned checkpoints are not enabled",
         "merged (1/1) had its first barrier at 546.109 ms, and the last one 293.9 ms later", "[12.47]",
     ],
+    "33_aligned_checkpoint_under_skew checkpoint 1": [
+        "when merged (1/1) had not read 1,349 elements before it", "merged (1/1) was busy 100%",
+        "a start delay of 46 ms, from the trigger to its first barrier, and an alignment of 293.9 ms", "[12.142]",
+    ],
+    "41d_unaligned_behind_timers checkpoint 1": [
+        "its barrier was in channel #0 from Source: machines (1/1) to silent (1/1)", "makes 2,000 timers due",
+        "Interruptible timers let mails in between", "9.18",
+    ],
+    "34_barrier_held_up checkpoint 1 --task asked": [
+        "asked (1/1) acknowledged checkpoint 1 375 ms after its trigger", "The queue of asked is full",
+        "the task runs mails of priority", "11.1",
+    ],
+    "41a_unaligned_behind_a_big_record checkpoint 1": [
+        "The barrier overtook all of them", "It handles a barrier only between two elements", "inside an element",
+    ],
+    "41b_unaligned_behind_an_explosion checkpoint 1": [
+        "explode (1/1) was back-pressured 100%, and read 0 records", "It handles a barrier only between two elements",
+    ],
+    "41c_unaligned_before_a_full_queue checkpoint 1": ["The queue of asked is full", "[12.18, 12.91]"],
+    "36_source_finished_before_checkpoint checkpoint 5": [
+        "1 task had finished before: a checkpoint goes on without them", "12.35",
+    ],
+    "39_at_least_once_mode checkpoint 1": ["no channel waits. It read 37 records behind the barrier", "[12.16]"],
+    "37a_stop_with_savepoint_drain checkpoint 4": ["because per_second (1/1) declined it", "was not ready", "12.93"],
+    "37a_stop_with_savepoint_drain fired '[2000, 3000)'": ["the watermark, MAX (end of event time), reached 2,999 ms"],
+    "37b_stop_with_savepoint_no_drain no-output '[2000, 3000)'": ["A stop without drain reached", "[4.20]"],
+    "26a_async_timeout_fails failed": [
+        "The cause is ElementFailed in asked, while it processed record (2,)", "every failure is final", "[12.129]",
+    ],
+    "40a_aligned_under_back_pressure restart": [
+        "Pipelined exchanges connect these tasks with slow (1/2)", "allows 1 restart", "are read again", "12.28",
+    ],
+    "40b_unaligned_under_back_pressure restart": [
+        "The checkpoint contains 538 elements that its barriers overtook", "250 records were read after the snapshots", "12.92",
+    ],
+    "35_async_elements_restored restart": ["7 elements in its queue when it took its snapshot: none is lost", "11.22"],
+    "42b_late_after_unaligned_restore restart": [
+        "The checkpoint contains 16 elements", "counts (1/1) starts without one", "[12.120, 10.8]",
+    ],
+    "38_delivery_of_sinks committed once": [
+        "has committed 20 rows in 2 committables", "when attempt 1 was restored", "[12.133, 12.135]",
+    ],
+    "38_delivery_of_sinks committed repeated": ["24 rows in all", "they were visible already", "12.135"],
+    "34_barrier_held_up committed slow_out '[0,0]'": ["is committed since 600.002 ms, with checkpoint 1", "[12.31, 12.50]"],
+    "36_source_finished_before_checkpoint committed": [
+        "has committed 53 rows in 11 committables", "The task waited for checkpoint 11 before it ended", "4.16",
+    ],
+    "43_rescaled_in_flight_data --set operators.slow.parallelism=3 --set actions=[] --set expect={} restart": [
+        "slow (2/3): 84 elements of old channel Source: orders -> slow, subtask 1 to subtask 1; 92 elements of old channel",
+        "so each record is processed once, by the owner of its key", "[12.102, 12.104]",
+    ],
+    "32_partition_with_lag --set operators.per_second.parallelism=3 --set expect={} restart": [
+        "whatever the parallelism of the other run was", "owns the key groups 86 to 127", "12.23",
+    ],
     "37a_stop_with_savepoint_drain aligned": ["savepoints always are", "[12.47]"],
 }  # fmt: skip
 """The run and the question of each row, and parts of the answer."""
+BEFORE = re.compile(r"\$ flowsim run scenarios/(\w+)\.yaml --out out/(\w+)((?: --set \S+| --set '[^']+')*)\n")
+"""A run that others continue."""
+Row = tuple[str, str, str, tuple[str, ...], str]
 
 
-def rows() -> list[tuple[str, str, tuple[str, ...], str]]:
-    """Question, scenario, overrides and arguments of each row."""
+def rows() -> list[Row]:
+    """Question, scenario, snapshot, overrides and arguments of each row."""
     found = []
-    for question, scenario, overrides, out, arguments in ROW.findall(PAGE.read_text()):
+    for question, scenario, snapshot, overrides, out, arguments in ROW.findall(PAGE.read_text()):
         assert out == scenario
-        found.append((question, scenario, tuple(shlex.split(overrides.replace("--set", ""))), arguments))
+        found.append((question, scenario, snapshot, overrides_of(overrides), arguments))
     return found
+
+
+def overrides_of(text: str) -> tuple[str, ...]:
+    return tuple(word for word in shlex.split(text) if word != "--set")
+
+
+def runs_before() -> dict[str, tuple[str, ...]]:
+    """The scenario and the overrides of the runs that others continue, by their directories."""
+    return {out: (scenario, *overrides_of(given)) for scenario, out, given in BEFORE.findall(PAGE.read_text())}
 
 
 ROWS = rows()
 
 
-def named(row: tuple[str, str, tuple[str, ...], str]) -> str:
+def named(row: Row) -> str:
     """The key of a row in ``PARTS``."""
-    _, scenario, overrides, arguments = row
+    _, scenario, _, overrides, arguments = row
     return " ".join([scenario, *(f"--set {one}" for one in overrides), arguments])
 
 
@@ -127,8 +195,9 @@ def test_page_has_a_row_per_answer() -> None:
     assert {named(row) for row in ROWS} == set(PARTS)
 
 
-@pytest.mark.parametrize(("question", "scenario", "overrides", "arguments"), ROWS, ids=[row[0] for row in ROWS])
-def test_answer_of_row(ask: Ask, question: str, scenario: str, overrides: tuple[str, ...], arguments: str) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
+def test_answer_of_row(ask: Ask, recorded: Recorded, row: Row) -> None:
+    _, scenario, snapshot, overrides, arguments = row
     assert (SCENARIOS / f"{scenario}.yaml").exists()
     words, options = [], {}
     given = iter(shlex.split(arguments))
@@ -137,16 +206,21 @@ def test_answer_of_row(ask: Ask, question: str, scenario: str, overrides: tuple[
             options[word] = next(given)
         else:
             words.append(word)
-    at = options.get("--at")
+    at, folder, path = options.get("--at"), *snapshot.partition("/")[::2]
 
     answer = ask(
-        scenario, *words, overrides=overrides, task=options.get("--task"), at_ms=None if at is None else ms(at)
+        scenario,
+        *words,
+        overrides=overrides,
+        task=options.get("--task"),
+        at_ms=None if at is None else ms(at),
+        from_savepoint=recorded(*runs_before()[folder]) / path if snapshot else None,
     )
 
     assert any(cause.link(0) for cause in (answer.statement, *answer.causes))
     assert any(cause.rules for cause in (answer.statement, *answer.causes))
     text = text_of(answer)
-    for part in PARTS[named((question, scenario, overrides, arguments))]:
+    for part in PARTS[named(row)]:
         assert part in text, text
 
 

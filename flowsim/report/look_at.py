@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from flowsim.facts.checkpoint_tables import CHECKPOINT_STEPS
-from flowsim.facts.kinds import BufferSide, CheckpointReason, ElementKind, LifeEvent
+from flowsim.facts.kinds import AsyncAction, BufferSide, CheckpointReason, ElementKind, LifeEvent
 from flowsim.facts.schema import (
     ACTIONS,
     ASYNC_ELEMENTS,
@@ -28,7 +28,7 @@ from flowsim.history.windows import fires_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.links import report_link
 from flowsim.trace.time import utc_text
-from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from flowsim.units import NO_TIMESTAMP
 from flowsim.why.run_facts import RunFacts
 
 LEAST: Final = 3
@@ -66,7 +66,10 @@ def look_at(facts: RunFacts, laws: Mapping[str, Any] | None = None) -> list[Look
         if len(found) >= MOST:
             break
         found.extend(find(facts))
-    return (found if len(found) >= LEAST else [*found, *_arrival(facts), *_end(facts)])[:MOST]
+    for find in _OTHER_FINDERS:
+        if len(found) < LEAST:
+            found.extend(find(facts))
+    return found[:MOST]
 
 
 def _failures(facts: RunFacts) -> Iterator[LookAt]:
@@ -77,7 +80,8 @@ def _failures(facts: RunFacts) -> Iterator[LookAt]:
         row = ends.where(ends["time_ns"] >= failure.time_ns).first() or ends.last()
         who = facts.task(failure.task) if failure.task >= 0 else "the job"
         text = f"{who} fails at {facts.moment(failure.time_ns)}{_because(facts, failure)}"
-        yield _at(facts, "failure", "checkpoints", text, row, time_ns=failure.time_ns)
+        view = "timeline" if failure.restarted_ns is None else "checkpoints"
+        yield _at(facts, "failure", view, text, row, time_ns=failure.time_ns)
         return
     for event, verb in (
         (LifeEvent.FAILED, "fails"),
@@ -99,7 +103,8 @@ def _because(facts: RunFacts, failure: RecordedFailure) -> str:
     if failure.restarted_ns is None:
         return f"{cause}; no restart follows"
     start = "without state" if failure.restored < 0 else f"from checkpoint {failure.restored}"
-    return f"{cause}, and {count_text(failure.restarted, 'subtask')} restart {start} at {facts.moment(failure.restarted_ns)}"
+    restart = f"a restart of {count_text(failure.restarted, 'subtask')} {start}"
+    return f"{cause}; {restart} follows at {facts.moment(failure.restarted_ns)}"
 
 
 def _violations(laws: Mapping[str, Any] | None) -> Iterator[LookAt]:
@@ -140,7 +145,7 @@ def _back_pressure(facts: RunFacts) -> Iterator[LookAt]:
     at = int(np.where(waits["task"] == task, lengths, -1).argmax())
     row = waits.row(at)
     text = (
-        f"{facts.task(task)} waits for output buffers {share:.0%} of the time: the longest wait begins at "
+        f"{facts.task(task)} waits for output buffers {share:.0%} of the run: the longest wait begins at "
         f"{facts.moment(row['time_ns'])} and takes {duration_text(int(lengths[at]))}"
     ).replace("%", " %")
     yield _at(facts, "back-pressure", "timeline", text, row)
@@ -162,9 +167,9 @@ def _checkpoint(facts: RunFacts) -> Iterator[LookAt]:
     """The first checkpoint that failed, or else the slowest one."""
     taken = list(facts.checkpoints().checkpoints.values())
     failed = next((one for one in taken if one.status == "failed"), None)
-    lasting = [one for one in taken if one.end_to_end_ms is not None]
-    chosen = failed or max(lasting, key=lambda one: one.end_to_end_ms or 0, default=None)
-    if chosen is None:
+    completed = [one for one in taken if one.status == "completed"]
+    chosen = failed or max(completed, key=_duration_ns, default=None)
+    if chosen is None or (chosen is not failed and not _duration_ns(chosen)):
         return
     row = first_row(facts.by_task(CHECKPOINT_STEPS.name).equal(checkpoint=chosen.checkpoint))
     link = f"checkpoint={chosen.checkpoint}"
@@ -172,7 +177,7 @@ def _checkpoint(facts: RunFacts) -> Iterator[LookAt]:
         facts,
         "checkpoint",
         "checkpoints",
-        _checkpoint_text(facts, chosen, len(lasting)),
+        _checkpoint_text(facts, chosen, len(completed)),
         row,
         chosen.triggered_ns,
         more=link,
@@ -185,18 +190,34 @@ def _checkpoint_text(facts: RunFacts, one: RecordedCheckpoint, of: int) -> str:
         reason = "" if one.reason is CheckpointReason.NONE else f": {one.reason.name.lower().replace('_', ' ')}"
         return f"checkpoint {one.checkpoint} fails at {facts.moment(one.ended_ns)}{reason}"
     slowest = f", the slowest of {of:,}" if of > 1 else ""
-    took = duration_text((one.end_to_end_ms or 0) * NS_PER_MS)
-    return f"checkpoint {one.checkpoint}{slowest}, takes {took} from {facts.moment(one.triggered_ns)} on"
+    after = f"{duration_text(_duration_ns(one))}, triggered at {facts.moment(one.triggered_ns)}"
+    return f"checkpoint {one.checkpoint} completes after {after}{slowest}"
+
+
+def _duration_ns(one: RecordedCheckpoint) -> int:
+    return (one.triggered_ns if one.ended_ns is None else one.ended_ns) - one.triggered_ns
 
 
 def _silent_channel(facts: RunFacts) -> Iterator[LookAt]:
-    """The channel that delivers no record for the longest time while other channels of its receiver deliver some."""
+    yield from _longest_silence(facts, beside_others=True)
+
+
+def _only_channel(facts: RunFacts) -> Iterator[LookAt]:
+    yield from _longest_silence(facts, beside_others=False)
+
+
+def _longest_silence(facts: RunFacts, *, beside_others: bool) -> Iterator[LookAt]:
+    """The channel that delivers no record for the longest time.
+
+    ``beside_others``: while other channels of its receiver deliver some; otherwise of receivers with one channel.
+    """
     rows = rows_by_task(facts.recording, RECEIVED.name, ("seq", "task", "time_ns", "channel", "kind"))
     records = rows.where(rows["kind"] == ElementKind.RECORD)
     silences = [
         (*_silence(facts, ours, channel.channel), channel)
         for task in facts.graph.tasks
-        if len(channels := facts.graph.received_by(task)) > 1 and len(ours := records.equal(task=task))
+        if (len(channels := facts.graph.received_by(task)) > 1) is beside_others
+        and len(ours := records.equal(task=task))
         for channel in channels
     ]
     if not silences:
@@ -204,13 +225,16 @@ def _silent_channel(facts: RunFacts) -> Iterator[LookAt]:
     since, until, channel = max(silences, key=lambda one: one[1] - one[0])
     ours = records.equal(task=channel.target_task)
     others = ours.where((ours["channel"] != channel.channel) & (ours["time_ns"] >= since) & (ours["time_ns"] <= until))
-    if until - since < _LEAST_SILENCE * (facts.end_ns - facts.start_ns) or not len(others):
+    if until - since < _LEAST_SILENCE * (facts.end_ns - facts.start_ns) or (beside_others and not len(others)):
         return
     text = (
         f"{facts.task(channel.target_task)} receives no record from {facts.task(channel.source_task)} between "
-        f"{facts.moment(since)} and {facts.moment(until)}, but {count_text(len(others), 'record')} from other channels"
+        f"{facts.moment(since)} and {facts.moment(until)}"
     )
-    yield _at(facts, "silent channel", "event-time", text, others.first(), channel=channel.channel)
+    if beside_others:
+        text += f", but {count_text(len(others), 'record')} from other channels"
+    row = others.first() or ours.where(ours["time_ns"] >= until).first() or ours.last()
+    yield _at(facts, "silent channel", "event-time" if beside_others else "channel", text, row, channel=channel.channel)
 
 
 def _silence(facts: RunFacts, records: Rows, channel: int) -> tuple[int, int]:
@@ -240,6 +264,16 @@ def _async(facts: RunFacts) -> Iterator[LookAt]:
         f"{facts.operator_in(task, operator.operator)}: its result is there at {facts.moment(element.done['time_ns'])}"
     )
     yield _at(facts, "async result", "timeline", text, element.done)
+
+
+def _timeout(facts: RunFacts) -> Iterator[LookAt]:
+    rows = facts.by_task(ASYNC_ELEMENTS.name)
+    row = first_row(rows.where(np.isin(rows["action"], [AsyncAction.TIMEOUT, AsyncAction.FAIL])))
+    if row is not None:
+        verb = "times out" if row["action"] == AsyncAction.TIMEOUT else "fails"
+        where = facts.operator_in(row["task"], row["operator"])
+        text = f"the call for {_record(facts, row['fingerprint'])} {verb} at {where} at {facts.moment(row['time_ns'])}"
+        yield _at(facts, "failed call", "timeline", text, row)
 
 
 def _merge(facts: RunFacts) -> Iterator[LookAt]:
@@ -284,9 +318,11 @@ def _end(facts: RunFacts) -> Iterator[LookAt]:
 
 
 _FINDERS: Final[Sequence[Callable[[RunFacts], Iterator[LookAt]]]] = (
-    _late, _back_pressure, _queue, _checkpoint, _silent_channel, _async, _merge, _fire,
+    _late, _back_pressure, _queue, _checkpoint, _silent_channel, _timeout, _async, _merge, _fire,
 )  # fmt: skip
 """In the order of importance."""
+_OTHER_FINDERS: Final[Sequence[Callable[[RunFacts], Iterator[LookAt]]]] = (_arrival, _only_channel, _end)
+"""Of runs in which little else is to be seen."""
 
 
 def _at(

@@ -5,13 +5,19 @@ Six scenarios always, all of them with ``--all-reports``; those of the flights r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
 from typer.testing import CliRunner
 
 from flowsim.cli.main import app
 from flowsim.recording.reader import Recording
+from flowsim.report.against import first_difference
+from flowsim.report.page import Against
+from flowsim.report.page import page as html_of
+from flowsim.report.payload import build_payload
 from tests.report.conftest import SCENARIOS, OpenReport
 from tests.support.drawing import RECORD_TEXTS, drawing_problems
 
@@ -38,17 +44,46 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("name", ALL if metafunc.config.option.all_reports else SAMPLE)
 
 
-def test_no_text_is_cut_or_covered_and_nothing_leaves_its_box(open_report: OpenReport, name: str) -> None:
+def problems_of(page: Page) -> list[str]:
+    """In all views, at the begin of the run, and in its middle with cut gaps."""
     problems: list[str] = []
-    for size in SIZES:
-        page = open_report(name, size=size, script=RECORD_TEXTS)
-        views = page.evaluate("[...document.querySelectorAll('[role=tab]')].map(tab => tab.id.replace('tab-', ''))")
-        for part in (0, 0.5):
-            for view in views:
-                page.evaluate(SHOW, [view, part])
-                problems += [f"{view} at {size[0]} px: {problem}" for problem in drawing_problems(page)]
+    width = page.evaluate("innerWidth")
+    views = page.evaluate("[...document.querySelectorAll('[role=tab]')].map(tab => tab.id.replace('tab-', ''))")
+    for part in (0, 0.5):
+        for view in views:
+            page.evaluate(SHOW, [view, part])
+            problems += [f"{view} at {width} px: {problem}" for problem in drawing_problems(page)]
+    return problems
 
-    assert problems == []
+
+def test_no_text_is_cut_or_covered_and_nothing_leaves_its_box(open_report: OpenReport, name: str) -> None:
+    assert [
+        problem for size in SIZES for problem in problems_of(open_report(name, size=size, script=RECORD_TEXTS))
+    ] == []
+
+
+def test_two_recordings_show_all_tasks_and_channels_side_by_side(
+    browser: Browser, recordings: Callable[[str], Recording], tmp_path: Path
+) -> None:
+    one, other = recordings("40a"), recordings("40b")
+    file = tmp_path / "pair.html"
+    against = Against(build_payload(other, "b"), first_difference(one, other))
+    file.write_text(html_of(build_payload(one, "a"), against))
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.add_init_script(RECORD_TEXTS)
+    page.goto(f"{file.as_uri()}#view=graph")
+    page.wait_for_selector("html[data-ready]")
+
+    for side in page.locator(".side").all():
+        graph = side.locator(".graph").bounding_box()
+        assert graph is not None
+        boxes = [vertex.bounding_box() for vertex in side.locator(".vertex").all()]
+        assert len(boxes) == 4
+        assert all(
+            box and box["x"] >= graph["x"] and box["x"] + box["width"] <= graph["x"] + graph["width"] for box in boxes
+        )
+    assert problems_of(page) == []
+    page.close()
 
 
 CHANGES = """

@@ -13,6 +13,7 @@ import { TimeCanvas, type Drawing } from "../ui/canvas";
 import { inLines, shortened, smallWidth, strongWidth } from "../ui/canvas_text";
 import type { Axis } from "../ui/horizontal";
 import { hatched } from "../ui/colours";
+import { isNarrow, useRoom } from "../ui/room";
 import type { View } from "./view";
 
 const LANE = 18;
@@ -120,9 +121,14 @@ function Picture({ store, facts, source, target }: Ends) {
     return state ? STATE_WORDS[state] : states.isKnown ? "does not run" : "";
   };
   const isOut = now.credits === 0 && now.backlog > 0;
+  const [box, room] = useRoom();
+  const narrow = isNarrow(room);
   return (
-    <div class="scroll">
-      <svg class="picture" viewBox="0 0 1240 132" role="img" aria-label={wordsOf(now)}>
+    <div class="scroll" ref={box}>
+      <svg
+        class={narrow ? "picture narrow" : "picture"} viewBox={narrow ? "0 0 616 318" : "0 0 1240 132"} role="img"
+        aria-label={wordsOf(now)}
+      >
         <text class="strong" x="172" y="34" text-anchor="end">{shortened(names.shortTask(source), SIDE, strongWidth)}</text>
         <text class="faint" x="172" y="52" text-anchor="end">queue of the subpartition</text>
         {inLines(stateOf(source), SIDE).map((line, at) => (
@@ -130,23 +136,18 @@ function Picture({ store, facts, source, target }: Ends) {
         ))}
         <Boxes x={184} boxes={senderBoxes(now)} />
         <text class={isOut ? "no-credit strong" : "strong"} x="184" y="104">backlog {now.backlog}</text>
-        <path class="edge" d="M600 38H800" marker-end="url(#to-right)" />
-        <text class="faint" x="700" y="30" text-anchor="middle">
-          {now.inFlight.length ? shortened(`sent, not yet taken: ${listed(now.inFlight)}`, BETWEEN, smallWidth) : "data"}
-        </text>
-        {now.credits !== null && (
-          <>
-            <path class="credit-line" d="M800 66H600" marker-end="url(#to-left)" />
-            <text class={isOut ? "no-credit strong" : "credit strong"} x="600" y="90">{count(now.credits, "credit")}</text>
-            <CreditDots x={676} number={now.credits} most={now.creditsOnTheWay ? MOST_DOTS : MOST_BOXES} />
-            {now.creditsOnTheWay > 0 && (
-              <text class="credit" x="800" y="90" text-anchor="end">{now.creditsOnTheWay} on the way</text>
-            )}
-          </>
-        )}
-        <Boxes x={816} boxes={receiverBoxes(now)} />
-        <text class="strong" x="816" y="104">{shortened(names.shortTask(target), BOXES, strongWidth)}</text>
-        <text class="faint" x="816" y="122">buffers of the channel; {stateOf(target)}</text>
+        <g transform={narrow ? "translate(-416 92)" : undefined}>
+          <path class="edge" d="M600 38H800" marker-end="url(#to-right)" />
+          <text class="faint" x="700" y="30" text-anchor="middle">
+            {now.inFlight.length ? shortened(`sent, not yet taken: ${listed(now.inFlight)}`, BETWEEN, smallWidth) : "data"}
+          </text>
+          {now.credits !== null && <Credits now={now} isOut={isOut} />}
+        </g>
+        <g transform={narrow ? "translate(-632 186)" : undefined}>
+          <Boxes x={816} boxes={receiverBoxes(now)} />
+          <text class="strong" x="816" y="104">{shortened(names.shortTask(target), BOXES, strongWidth)}</text>
+          <text class="faint" x="816" y="122">buffers of the channel; {stateOf(target)}</text>
+        </g>
         <defs>
           <marker id="to-right" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
             <path class="arrow" d="M0 0 8 4 0 8Z" />
@@ -157,6 +158,19 @@ function Picture({ store, facts, source, target }: Ends) {
         </defs>
       </svg>
     </div>
+  );
+}
+
+function Credits({ now, isOut }: { now: ChannelState; isOut: boolean }) {
+  return (
+    <>
+      <path class="credit-line" d="M800 66H600" marker-end="url(#to-left)" />
+      <text class={isOut ? "no-credit strong" : "credit strong"} x="600" y="90">{count(now.credits ?? 0, "credit")}</text>
+      <CreditDots x={676} number={now.credits ?? 0} most={now.creditsOnTheWay ? MOST_DOTS : MOST_BOXES} />
+      {now.creditsOnTheWay > 0 && (
+        <text class="credit" x="800" y="90" text-anchor="end">{now.creditsOnTheWay} on the way</text>
+      )}
+    </>
   );
 }
 

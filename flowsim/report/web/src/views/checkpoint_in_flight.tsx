@@ -6,6 +6,7 @@ import type { Overtaken, Restore, Size, StoredChannel } from "../model/in_flight
 import { commas, count, moment } from "../model/text";
 import type { Store } from "../store";
 import { shortened, strongWidth } from "../ui/canvas_text";
+import { isNarrow, useRoom } from "../ui/room";
 import { Moment, MOST_ROWS, Table } from "../ui/table";
 
 /** The cut of the selected channel; else the one with the most elements in front of its barrier. */
@@ -98,8 +99,9 @@ const RIGHT = 1056;
 const TOP = 46;
 const HEIGHT = 54;
 const OUTER = 190;
-/** Of the names beside the picture. */
+/** Of the names beside the picture, and below it. */
 const SIDE = 168;
+const BELOW = 128;
 
 interface Part {
   kind: string;
@@ -119,6 +121,8 @@ export function ChannelAtCut({ store, one, cut }: PictureProps) {
   const between = useMemo(() => inFlight.between(barrier), [store, barrier]);
   const stored = inFlight.stored(one.id).find((row) => row.channel === barrier.channel);
   const channel = names.channels.get(barrier.channel);
+  const [box, room] = useRoom();
+  const narrow = isNarrow(room);
   if (!channel) return null;
   const overtaken = inFlight.overtaken(barrier);
   const overtakes = (overtaken?.length ?? 0) > 0 || stored !== undefined;
@@ -132,15 +136,15 @@ export function ChannelAtCut({ store, one, cut }: PictureProps) {
   return (
     <figure class="cut">
       <figcaption>Channel {names.channel(barrier.channel)} at checkpoint {one.id}</figcaption>
-      <div class="scroll">
-        <svg class="picture" viewBox="0 0 1240 132" role="img" aria-label={`${words}; ${parts.map(({ lines }) => lines.join(" ")).join("; ")}; ${behindWords} behind it`}>
-          <text class="strong" x="172" y="72" text-anchor="end">{shortened(names.shortTask(channel.source), SIDE, strongWidth)}</text>
-          <text class="faint" x="172" y="90" text-anchor="end">writes on this side</text>
+      <div class="scroll" ref={box}>
+        <svg
+          class={narrow ? "picture narrow" : "picture"} viewBox={narrow ? `${LEFT - 4} 0 ${RIGHT - LEFT + 8} 132` : "0 0 1240 132"} role="img"
+          aria-label={`${words}; ${parts.map(({ lines }) => lines.join(" ")).join("; ")}; ${behindWords} behind it`}
+        >
+          <Ends source={names.shortTask(channel.source)} target={names.shortTask(channel.target)} narrow={narrow} />
           <Box x={LEFT} width={OUTER} kind="reserved" lines={[behindWords, "behind the barrier,", "repeated after a restart"]} />
           {parts.map(({ kind, lines }, at) => <Box key={at} x={from + at * width} width={width} kind={kind} lines={lines} />)}
           <Box x={to} width={OUTER} kind="reserved" lines={["read before", "the snapshot: part of", "the receiver's state"]} />
-          <text class="strong" x={RIGHT + 12} y="72">{shortened(names.shortTask(channel.target), SIDE, strongWidth)}</text>
-          <text class="faint" x={RIGHT + 12} y="90">reads on this side</text>
           <path class="barrier" d={`M${from} ${TOP - 8}V${TOP + HEIGHT + 8}`} />
           <text class="faint" x={from} y={TOP + HEIGHT + 24} text-anchor="middle">barrier written</text>
           {overtakes && (
@@ -159,6 +163,26 @@ export function ChannelAtCut({ store, one, cut }: PictureProps) {
         </svg>
       </div>
     </figure>
+  );
+}
+
+/** The tasks at both sides, or below where there is no room. */
+function Ends({ source, target, narrow }: { source: string; target: string; narrow: boolean }) {
+  if (narrow) {
+    return (
+      <>
+        <text class="strong" x={LEFT} y={TOP + HEIGHT + 24}>{shortened(source, BELOW, strongWidth)}</text>
+        <text class="strong" x={RIGHT} y={TOP + HEIGHT + 24} text-anchor="end">{shortened(target, BELOW, strongWidth)}</text>
+      </>
+    );
+  }
+  return (
+    <>
+      <text class="strong" x="172" y="72" text-anchor="end">{shortened(source, SIDE, strongWidth)}</text>
+      <text class="faint" x="172" y="90" text-anchor="end">writes on this side</text>
+      <text class="strong" x={RIGHT + 12} y="72">{shortened(target, SIDE, strongWidth)}</text>
+      <text class="faint" x={RIGHT + 12} y="90">reads on this side</text>
+    </>
   );
 }
 

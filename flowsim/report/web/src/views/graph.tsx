@@ -1,7 +1,7 @@
 /** The job graph: tasks in the colours of Flink's web UI, and on each edge queue, credits and receiver. */
 
 import { signal } from "@preact/signals";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ChannelState } from "../model/channels";
 import {
   BOX_HEIGHT, COMPACT, layoutOf, LABEL_HEIGHT, MARK_HEIGHT, PADDING, ROOMY, SUBTASK_HEIGHT, type Box, type Layout, type Line,
@@ -14,6 +14,7 @@ import { shortened, smallWidth, strongWidth } from "../ui/canvas_text";
 import { asButton } from "../ui/keyboard";
 import { Lanes, StateLegend } from "../ui/lanes";
 import type { Tip } from "../ui/marks";
+import { useRoom, type Room } from "../ui/room";
 import { tipOf } from "../ui/tooltip";
 import type { View } from "./view";
 
@@ -25,7 +26,6 @@ const MOST_CELLS = 5;
 /** Of subtasks or channels in the text of a mark. */
 const MOST_LINES = 8;
 const MOST_CELLS_OF_SHORT = 3;
-const BORDERS = 2;
 /** A smaller picture could not be read: it scrolls. */
 const LEAST_SCALE = 0.7;
 /** Below this scale boxes and labels are made shorter first. */
@@ -39,12 +39,6 @@ function toggle(vertex: number): void {
   expanded.value = next;
 }
 
-/** The place that a graph has, in pixels: as wide as its box, and at most as high as the style sheet allows. */
-interface Room {
-  width: number;
-  height: number;
-}
-
 /** The layout that is readable in its place, and how much smaller it is drawn. */
 function fitted(store: Store, open: ReadonlySet<number>, room: Room): { layout: Layout; scale: number } {
   const { names } = store.model;
@@ -56,19 +50,10 @@ function fitted(store: Store, open: ReadonlySet<number>, room: Room): { layout: 
 }
 
 export function GraphPanel({ store }: { store: Store }) {
-  const box = useRef<HTMLDivElement>(null);
-  const [room, setRoom] = useState<Room>({ width: Infinity, height: Infinity });
+  const [box, room] = useRoom();
   const open = expanded.value;
   const { layout, scale } = useMemo(() => fitted(store, open, room), [store, open, room]);
   const [width, height] = [layout.width * scale, layout.height * scale];
-  useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => {
-      const most = parseFloat(getComputedStyle(box.current!).maxHeight) - BORDERS;
-      setRoom({ width: entry!.contentRect.width, height: most || Infinity });
-    });
-    observer.observe(box.current!);
-    return () => observer.disconnect();
-  }, []);
   return (
     <div class="graph" ref={box} tabIndex={0} role="group" aria-label={`Job graph with ${count(layout.boxes.length, "task")}`}>
       <svg width={width} height={height} viewBox={`0 0 ${layout.width} ${layout.height}`} data-scale={scale}>

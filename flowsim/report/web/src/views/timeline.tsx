@@ -25,6 +25,8 @@ const FOOT = 20;
 const MOST_DETAILED = 6;
 /** Narrower parts do not answer to the pointer alone. */
 const NARROW = 1;
+/** Around narrower bars frames would be most of the picture. */
+const LEAST_FRAMED = 24;
 /** The pointer counts those that begin within so many pixels. */
 const NEAR = 3;
 const WIDTHS = [["1 s", 1e9], ["1 ms", 1e6], ["1 us", 1e3]] as const;
@@ -275,7 +277,7 @@ function drawBar({ context, texts, axis, colours }: Drawing, begin: number, end:
   context.fillRect(left, y, width, height);
   context.strokeStyle = colours.back;
   context.lineWidth = 1;
-  if (width > 3) context.strokeRect(left + 0.5, y + 0.5, width - 1, height - 1);
+  if (width > LEAST_FRAMED) context.strokeRect(left + 0.5, y + 0.5, width - 1, height - 1);
   const [from, to] = axis.uncut(begin, end);
   const ink = part === "wait_buffer" ? colours.back : IS_DARK.has(part) ? "#ffffff" : "#000000";
   const style = IS_HATCHED.has(part) ? { ink: colours.text, halo: colours.back } : { ink };

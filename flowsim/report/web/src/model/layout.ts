@@ -40,9 +40,12 @@ export const SUBTASK_HEIGHT = 18;
 export const LABEL_HEIGHT = 48;
 /** Of the line below a label that says why its exchange is aligned. */
 export const MARK_HEIGHT = 16;
-export const ROOMY: Sizes = { least: 220, most: 320, label: 168, apart: 28 };
-/** For a long job in a narrow place. */
-export const COMPACT: Sizes = { least: 120, most: 120, label: 104, apart: 16 };
+/** From the most room to the least: for long jobs in narrow places. */
+export const SIZES: readonly Sizes[] = [
+  { least: 220, most: 320, label: 168, apart: 28 },
+  { least: 220, most: 220, label: 140, apart: 16 },
+  { least: 120, most: 120, label: 104, apart: 16 },
+];
 /** Left and right of a name. */
 export const PADDING = 10;
 const MARGIN = 8;

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { ChannelState } from "../model/channels";
 import {
-  BOX_HEIGHT, COMPACT, layoutOf, LABEL_HEIGHT, MARK_HEIGHT, PADDING, ROOMY, SUBTASK_HEIGHT, type Box, type Layout, type Line,
+  BOX_HEIGHT, layoutOf, LABEL_HEIGHT, MARK_HEIGHT, PADDING, SIZES, SUBTASK_HEIGHT, type Box, type Layout, type Line,
 } from "../model/layout";
 import type { Task } from "../model/names";
 import { STATES, STATE_WORDS, type Shares } from "../model/states";
@@ -29,7 +29,7 @@ const MOST_CELLS_OF_SHORT = 3;
 /** A smaller picture could not be read: it scrolls. */
 const LEAST_SCALE = 0.7;
 /** Below this scale boxes and labels are made shorter first. */
-const ROOMY_SCALE = 0.8;
+const GOOD_SCALE = 0.8;
 
 const expanded = signal<ReadonlySet<number>>(new Set());
 
@@ -43,8 +43,8 @@ function toggle(vertex: number): void {
 function fitted(store: Store, open: ReadonlySet<number>, room: Room): { layout: Layout; scale: number } {
   const { names } = store.model;
   const widthOf = (vertex: number) => strongWidth(nameOf(names.tasksOf(vertex)));
-  const roomy = layoutOf(names, open, ROOMY, widthOf);
-  const layout = room.width / roomy.width < ROOMY_SCALE ? layoutOf(names, open, COMPACT, widthOf) : roomy;
+  let layout = layoutOf(names, open, SIZES[0]!, widthOf);
+  for (const sizes of SIZES.slice(1)) if (room.width / layout.width < GOOD_SCALE) layout = layoutOf(names, open, sizes, widthOf);
   const scale = Math.min(1, room.width / layout.width, room.height / layout.height);
   return { layout, scale: Math.max(scale, LEAST_SCALE) };
 }
@@ -266,7 +266,7 @@ function Capsule({ width, states, local }: { width: number; states: ChannelState
   const reading = sum((state) => state.reading.length);
   const waiting = sum((state) => state.waiting.length);
   const isOut = states.some((state) => state.credits === 0 && state.backlog > 0);
-  const most = width < ROOMY.label ? MOST_CELLS_OF_SHORT : MOST_CELLS;
+  const most = width < SIZES[0]!.label ? MOST_CELLS_OF_SHORT : MOST_CELLS;
   return (
     <g transform="translate(0 17)">
       <rect class="capsule" x="0" y="0" width={width} height="26" rx="13" />

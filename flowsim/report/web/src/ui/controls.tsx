@@ -15,8 +15,8 @@ export function Controls({ store }: { store: Store }) {
       </button>
       <button onClick={() => store.step(1)} title="one fact forward (right)">step ▶</button>
       <output class="time">{moment(store.time.value)}</output>
-      <button onClick={() => store.zoom(1 / 2)} title="zoom in at the cursor (+)">zoom in</button>
-      <button onClick={() => store.zoom(2)} title="zoom out (-)">zoom out</button>
+      <button onClick={() => store.zoom(1 / 2)} aria-label="zoom in" title="zoom in at the cursor (+)">+</button>
+      <button onClick={() => store.zoom(2)} aria-label="zoom out" title="zoom out (-)">−</button>
       <button onClick={() => store.setRange(store.whole)} title="the whole run (0)">whole run</button>
       <button
         onClick={() => store.setScale(byOrder ? "time" : "order")}

@@ -422,7 +422,7 @@ function drawTransfers(store: Store, { context, axis, colours }: Drawing, of: La
     context.setLineDash(isLater ? [2, 3] : []);
     context.globalAlpha = isLater ? 1 : 0.45;
     context.beginPath();
-    context.moveTo(axis.x(buffer.sent), top - 2 * HEAD + 4);
+    context.moveTo(axis.x(buffer.sent), top - HEAD);
     context.lineTo(axis.x(buffer.received), top + of.lanes[at]! * PITCH);
     context.stroke();
   }

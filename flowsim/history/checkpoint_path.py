@@ -16,7 +16,7 @@ from flowsim.history.recorded_facts import RecordedFacts
 from flowsim.history.rows import Row, Rows
 from flowsim.laws.job_graph import Channel
 
-_EARLY_ENDS = (LifeEvent.CANCELED, LifeEvent.FAILED)
+_ENDS = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 _HANDLED = (CheckpointStep.TRIGGER, CheckpointStep.ALIGNMENT_START, CheckpointStep.ALIGNMENT_END)
 """The steps that can make a task take its snapshot."""
 
@@ -32,6 +32,8 @@ class Part(Enum):
     """An aligned barrier waits for others until its timeout makes it unaligned (rule 12.20)."""
     PREPARE = auto()
     """Between the decision for a snapshot and the snapshot, or the barrier: operators write what must precede it."""
+    IGNORED = auto()
+    """The task had taken the snapshot of a newer checkpoint before its last barrier, so it takes none (rule 12.5)."""
     SYNC = auto()
     ASYNC = auto()
     ACKNOWLEDGE = auto()
@@ -93,16 +95,19 @@ class CheckpointSteps:
     @property
     def in_plan(self) -> list[int]:
         """The tasks that had started and not ended when the checkpoint was triggered: they must acknowledge it (rule 12.35)."""
-        at = self._facts.until(self.checkpoint.triggered_ns)
-        found = []
+        at, triggered_ns = self._facts.until(self.checkpoint.triggered_ns), self.checkpoint.triggered_ns
+        found: list[int] = []
+        ended: list[int] = []
         for task in self._facts.graph.tasks:
             life = at.rows("lifecycle", task).equal(operator=-1)
-            # An attempt may fail at the time of the trigger, after it.
-            is_later = np.isin(life["event"], _EARLY_ENDS) & (life["time_ns"] == self.checkpoint.triggered_ns)
-            last = life.where(~is_later).last()
-            if last is not None and last["event"] not in (LifeEvent.FINISHED, *_EARLY_ENDS):
-                found.append(task)
-        return found
+            before = life.where(~np.isin(life["event"], _ENDS) | (life["time_ns"] < triggered_ns)).last()
+            if before is None or before["event"] in _ENDS:
+                continue
+            last = life.row(-1)
+            (ended if last["event"] == LifeEvent.FINISHED else found).append(task)
+        # A task that ends at the time of the trigger ends before or after it: the number of tasks that take part decides.
+        needed = self.checkpoint.tasks - self.checkpoint.acknowledged + len(self.checkpoint.acknowledged_at)
+        return sorted([*found, *ended[: max(0, needed - len(found))]])
 
     @property
     def missing(self) -> list[int]:
@@ -153,13 +158,20 @@ class CheckpointSteps:
             return part(Part.BARRIER, sent, channel)
         for kind, step in (
             (Part.ASYNC, CheckpointStep.SYNC_END), (Part.SYNC, CheckpointStep.SYNC_START),
-            (Part.PREPARE, CheckpointStep.ALIGNMENT_END),
         ):  # fmt: skip
             if step in steps:
                 return part(kind, steps[step])
+        if CheckpointStep.ALIGNMENT_END in steps:
+            decided = steps[CheckpointStep.ALIGNMENT_END]
+            return part(Part.IGNORED if self._is_outdated(decided) else Part.PREPARE, decided)
         return (
             None if self._facts.received_by(task) and CheckpointStep.TRIGGER not in steps else part(Part.TRIGGER, None)
         )
+
+    def _is_outdated(self, decided: Row) -> bool:
+        taken = self._whole.rows("checkpoint_steps", decided["task"]).before(decided["seq"])
+        newer = taken.where(taken["checkpoint"] > self.checkpoint.checkpoint)
+        return len(newer.equal(step=CheckpointStep.SYNC_START)) > 0
 
     def _before(self, part: PathPart) -> list[PathPart]:
         """What precedes an open part."""

@@ -215,7 +215,7 @@ _CHECKPOINT: Final = Question(
 _COMMITTED: Final = Question(
     "committed",
     "when a row of a sink was committed, and with which checkpoint; why it was not, or twice",
-    "[SINK] [ROW] or [SINK] WINDOW [KEY]",
+    "[SINK] [ROW | WINDOW [KEY]]",
     0,
     3,
     _committed,
@@ -232,7 +232,7 @@ _RESTART: Final = Question(
 )
 _FAILED: Final = Question(
     "failed",
-    "why the job failed, or what failed in it and was made up for",
+    "why the job failed, or which failures were followed by a restart",
     "",
     0,
     0,
@@ -309,7 +309,6 @@ def answer(facts: RunFacts, question: str, asked: Asked) -> WhyAnswer:
             f"ask one of: {', '.join(QUESTIONS)}"
         )
     if not found.fewest <= len(asked.about) <= found.most:
-        raise BadInput(
-            f"'{question}' is followed by {found.words}, got {len(asked.about)} words: {' '.join(asked.about)}"
-        )
+        wanted = f"is followed by {found.words}" if found.words else "takes no further words"
+        raise BadInput(f"'{question}' {wanted}, got {len(asked.about)} words: {' '.join(asked.about)}")
     return found.answer(facts, asked)

@@ -118,7 +118,7 @@ def _questions(path: Path, facts: RunFacts) -> Answer:
 
     def show(console: Console) -> None:
         for text, words, summary, given in rows:
-            console.print(f"{text} {words}", soft_wrap=True)
+            console.print(f"{text} {words}".rstrip(), soft_wrap=True)
             console.print(f"{_INDENT}{summary}", soft_wrap=True)
             for line in given:
                 console.print(f"{_INDENT}for example: {line}", soft_wrap=True)

@@ -61,9 +61,10 @@ def reason_text(reason: CheckpointReason) -> str:
     return CheckpointFailureReason[reason.name].value.rstrip(".")
 
 
-def failed_answer(facts: RunFacts, steps: CheckpointSteps) -> WhyAnswer:
+def failed_answer(facts: RunFacts, one: RecordedCheckpoint) -> WhyAnswer:
     """Explains a checkpoint that is not complete."""
-    one = steps.checkpoint
+    # A busy task's clock is ahead of the job's: what it does after the end of the checkpoint is no part of it.
+    steps = CheckpointSteps(facts if one.ended_ns is None else facts.until(one.ended_ns), one)
     name = capital(checkpoint_text(one))
     end_ns = facts.end_ns if one.ended_ns is None else one.ended_ns
     took = duration_text(end_ns - one.triggered_ns)
@@ -73,14 +74,15 @@ def failed_answer(facts: RunFacts, steps: CheckpointSteps) -> WhyAnswer:
         rules: tuple[str, ...] = ("12.3",)
     else:
         verb = "expired" if one.reason is CheckpointReason.CHECKPOINT_EXPIRED else "was aborted"
-        by = "" if declined is None else f" because {facts.task(declined.task_id)} declined it"
+        because = "" if declined is None else f" because {facts.task(declined.task_id)} declined it"
         text = (
-            f"{name} {verb}{by} at {facts.moment(end_ns)}, {took} after its trigger: {one.reason.name}, "
+            f"{name} {verb}{because} at {facts.moment(end_ns)}, {took} after its trigger: {one.reason.name}, "
             f"{reason_text(one.reason)!r}."
         )
         rules = _RULES.get(one.reason, ("12.54",))
     row = None if declined is None else steps.of(declined.task_id).get(CheckpointStep.DECLINE)
-    parts = {task: steps.pending(task, end_ns) for task in steps.missing}
+    by = None if declined is None else declined.task_id
+    parts = {task: steps.pending(task, end_ns) for task in steps.missing if task != by}
     acks = _acknowledgements(facts, steps, parts)
     statement = Cause(text, rules, None if row is None else place_of(row))
     causes = [
@@ -128,6 +130,9 @@ def _trigger_of_end(facts: RunFacts, one: RecordedCheckpoint, declined: Checkpoi
             return _scheduler_stopped(facts, one.ended_ns)
         case CheckpointReason.CHECKPOINT_DECLINED_TASK_NOT_READY if declined is not None:
             return _state_then(facts, declined.task_id, one.ended_ns)
+        case CheckpointReason.CHECKPOINT_COORDINATOR_SHUTDOWN:
+            text = "The coordinator was shut down with the job, and aborts every checkpoint that is not complete."
+            return [Cause(text, ("12.54",))]
         case _:
             return []
 

@@ -34,10 +34,12 @@ def part_text(facts: RunFacts, part: PathPart) -> str:
             return f"{task} waited for its other barriers, until the timeout of the alignment"
         case Part.PREPARE:
             return f"{task} prepared its snapshot"
+        case Part.IGNORED:
+            return f"{task} had its last barrier, and took no snapshot: it had taken that of a newer checkpoint"
         case Part.SYNC:
             return f"{task} copied its state, the synchronous part"
         case Part.ASYNC:
-            return f"{task} wrote its state, the asynchronous part"
+            return f"{task} had taken its snapshot and not acknowledged it"
         case Part.ACKNOWLEDGE:
             return f"the acknowledgement of {task} was on its way"
         case _:
@@ -74,11 +76,18 @@ def part_causes(facts: RunFacts, steps: CheckpointSteps, part: PathPart) -> list
         case Part.PREPARE:
             text = f"{task} began its part at {begin}: before the barrier, its operators emit what the snapshot must not contain."
             return [Cause(text, ("12.6",), place), *_spent(facts, part)]
+        case Part.IGNORED:
+            text = f"{task} had taken the snapshot of a newer checkpoint when the last barrier of this one came, at {begin}."
+            return [Cause(text, ("12.5",), place)]
         case Part.SYNC:
             text = f"The synchronous part runs in the thread of {task}, from {begin} to {end}: it processes nothing meanwhile."
             return [Cause(text, ("12.6",), place)]
         case Part.ASYNC:
-            text = f"{task} wrote its state beside its work, from {begin} to {end}; it does so for one checkpoint at a time."
+            end_text = f"it acknowledged the checkpoint at {end}" if part.is_over else "no acknowledgement came"
+            text = (
+                f"After its snapshot at {begin}, {task} writes its state in the asynchronous part, beside its work and for one "
+                f"checkpoint at a time; {end_text}."
+            )
             return [Cause(text, ("12.6", "12.67"), place)]
         case _:
             return []

@@ -30,7 +30,7 @@ def why_checkpoint(facts: RunFacts, words: Sequence[str], tasks: Collection[int]
     if facts.recording.level < Level.ELEMENTS:
         raise BadInput("the recording has no checkpoints: they need --record elements")
     known = facts.checkpoints(facts.until_ns).checkpoints
-    if not known:
+    if not known and not words:
         return why_none(facts)
     if words:
         return _answer(facts, checkpoint_named(facts, words[0]), tasks)
@@ -78,7 +78,7 @@ def _note(facts: RunFacts, one: RecordedCheckpoint) -> str:
 def _answer(facts: RunFacts, one: RecordedCheckpoint, tasks: Collection[int] | None) -> WhyAnswer:
     steps = CheckpointSteps(facts, one)
     if tasks is None and (one.status != "completed" or one.ended_ns is None):
-        return failed_answer(facts, steps)
+        return failed_answer(facts, one)
     last = None
     if tasks is not None:
         at = {task: at_ns for task, at_ns in one.acknowledged_at.items() if task in tasks}
@@ -203,7 +203,10 @@ def _barriers(facts: RunFacts, one: RecordedCheckpoint, longest: PathPart | None
             f"Its barriers overtook {count_text(overtaken, 'element')} on {count_text(channels, 'channel')} of "
             f"{len(barriers):,}; {count_text(stored, 'byte')} of data in flight are stored in it."
         )
-        causes.append(Cause(text, ("12.18", "12.83")))
+        if one.alignment is AlignmentType.ALIGNED:
+            causes.append(Cause(f"{text} They were aligned until the aligned-checkpoint-timeout.", ("12.20", "12.83")))
+        else:
+            causes.append(Cause(text, ("12.18", "12.83")))
     elif reason is not None and longest.part is Part.BARRIER:
         is_aligned = one.alignment is not AlignmentType.AT_LEAST_ONCE
         text = f"Its barriers overtake nothing: {reason.sentence}." if is_aligned else f"{capital(reason.sentence)}."

@@ -19,6 +19,9 @@ def strategy_cause(facts: RunFacts, failover: Failover) -> Cause:
     nth = f"this is failure number {failover.number:,} of the run"
     if failover.is_final and (outside := _outside(facts, failover, name, settings)) is not None:
         return outside
+    if name in ("", "none") and not failover.is_final:
+        text = f"The restart was due {delay} after the failure; the recording does not contain the restart strategy of the job."
+        return Cause(text, ("12.123",))
     match name:
         case "fixed_delay":
             attempts, rules = settings.get("attempts", 1), ("12.125",)

@@ -31,19 +31,13 @@ _ENDS: Final = {LifeEvent.CANCELED: "was canceled", LifeEvent.FAILED: "failed", 
 def why_restart(facts: RunFacts, words: Sequence[str]) -> WhyAnswer:
     """Explains a failure by its number, by default the last one, and the restart that followed. Raises BadInput."""
     known = _known(facts)
-    started = None if known else started_answer(facts)
-    if started is not None and not words:
-        return started
     if not known and not words:
         text = f"No task was restarted: no failure was reported{facts.by_moment}."
-        return WhyAnswer(Cause(text, ("12.123",)))
-    number = (
-        next(reversed(known)) if known and not words else next((one for one in known if str(one) == words[0]), None)
-    )
+        return started_answer(facts) or WhyAnswer(Cause(text, ("12.123",)))
+    number = next((one for one in known if str(one) == words[0]), None) if words else next(reversed(known))
     if number is None:
-        raise BadInput(
-            f"there is no failure {words[0]!r}; the recording has failures {_numbers(known)}{facts.by_moment}"
-        )
+        has = f"failures {_numbers(known)}" if known else "no failures"
+        raise BadInput(f"there is no failure {words[0]!r}; the recording has {has}{facts.by_moment}")
     notes = () if words else _notes(facts, known, number)
     return _answer(facts, known[number], notes)
 

@@ -34,14 +34,14 @@ def find_browser() -> str:
     return found
 
 
-def picture(browser: str, html: bytes, link: str, height: int = HEIGHT) -> bytes:
-    """Returns the first ``height`` pixels of the page at ``link`` as PNG; raises BadInput if Chromium fails."""
+def picture(browser: str, html: bytes, link: str, height: int = HEIGHT, width: int = WIDTH) -> bytes:
+    """Returns the page at ``link`` in a window of this size as PNG; raises BadInput if Chromium fails."""
     with TemporaryDirectory(prefix="flowsim-png-") as directory:
         page, file = Path(directory, "report.html"), Path(directory, "report.png")
         page.write_bytes(html)
         command = [
             browser, "--headless", "--hide-scrollbars", "--disable-dev-shm-usage", f"--user-data-dir={directory}/profile",
-            f"--window-size={WIDTH},{height}", f"--virtual-time-budget={_TIME_MS}", f"--screenshot={file}",
+            f"--window-size={width},{height}", f"--virtual-time-budget={_TIME_MS}", f"--screenshot={file}",
             f"{page.as_uri()}{link}",
         ]  # fmt: skip
         if hasattr(os, "geteuid") and os.geteuid() == 0:

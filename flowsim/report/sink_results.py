@@ -61,7 +61,8 @@ def _rows_text(facts: RunFacts, sink: Operator, tasks: list[int], arrived: int |
         committed = steps.equal(action=CommittableAction.COMMITTED)["committable"]
         prepared = steps.equal(action=CommittableAction.PREPARED, operator=sink.operator)
         ours = prepared.where(np.isin(prepared["task"], tasks) & np.isin(prepared["committable"], committed))
-        return f"{count_text(int(ours['rows'].sum()), 'row')} committed"
+        received = "" if arrived is None else f", {arrived:,} received"
+        return f"{count_text(int(ours['rows'].sum()), 'row')} committed{received}"
     counts = facts.by_task(OPERATOR_COUNTS.name)
     of_tasks = [counts.equal(task=task, operator=sink.operator) for task in tasks]
     if all(map(len, of_tasks)):

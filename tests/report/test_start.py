@@ -61,7 +61,7 @@ def test_start_page_shows_the_run_and_leads_to_its_moments(
     assert head["start"]["description"][0].startswith("Teaches ")
     for text in (
         head["start"]["name"],
-        *head["start"]["description"],
+        *(text.replace("`", "") for text in head["start"]["description"]),
         head["verdict"],
         *(one["rows"] for one in sinks),
     ):

@@ -14,7 +14,7 @@ function StartView({ store }: { store: Store }) {
     <div class="start">
       <section aria-label={`What the run is${store.whose}`}>
         {start.name && <h2>{start.name}</h2>}
-        {start.description.map((paragraph) => <p key={paragraph}>{paragraph}</p>)}
+        {start.description.map((paragraph) => <p key={paragraph}>{withCode(paragraph)}</p>)}
         <p class="verdict-line">
           Laws:{" "}
           {laws ? (
@@ -41,6 +41,11 @@ function StartView({ store }: { store: Store }) {
       </section>
     </div>
   );
+}
+
+/** Words between backticks are code. */
+function withCode(text: string) {
+  return text.split("`").map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part));
 }
 
 /** A click is a step of the browser's history: back returns to this page. */

@@ -20,6 +20,8 @@ import { cellsTip, fireTip, recordTip, watermarkTip, windowTip } from "./event_t
 export const MOST_POINTS = 20_000;
 /** With more in view there are no labels, or no boxes. */
 const MOST_LABELS = 40;
+/** Of these no label lies over a mark. */
+const MOST_CLEAR = 160;
 const MOST_LATE_LABELS = 10;
 const MOST_WATERMARK_LABELS = 40;
 const MOST_WINDOW_LABELS = 24;
@@ -69,7 +71,7 @@ export function windowsInView(of: EventTime, key: number | null, first: number, 
 }
 
 export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelative }: Chart): void {
-  const { texts, axis, height } = drawing;
+  const { texts, axis, colours, height } = drawing;
   const { first, last, numbers } = recordsInView(store, of, key);
   const windows = isRelative ? [] : windowsInView(of, key, first, last);
   const lines = linesOf(of);
@@ -81,8 +83,7 @@ export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelat
   drawAxis(store, drawing, 0, bottom);
   drawTitle(drawing, of, isRelative);
   drawEventAxis(drawing, events, isRelative);
-  const view: View = { store, drawing, of, events, isRelative, first, last };
-  let hidden = 0;
+  const view: View = { store, drawing, of, events, isRelative, first, last, hidden: 0 };
   texts.inside({ left: axis.left, top: 0, right: axis.right, bottom }, () => {
     if (windows.length <= MOST_WINDOWS) {
       drawWindows(view, windows, key !== null);
@@ -94,9 +95,9 @@ export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelat
     if (isRaster) drawRaster(view, numbers);
     else drawPoints(view, numbers);
     drawAttempts(store, drawing, of.subject.task, TOP, bottom - TOP);
-    hidden = texts.writeLabels();
+    view.hidden += texts.writeLabels();
   });
-  if (hidden) drawLabel(drawing, `${count(hidden, "label")} hidden: zoom in`, bottom + 10, "faint");
+  if (view.hidden) texts.write(`${count(view.hidden, "label")} hidden: zoom in`, { ink: colours.faint }, [4, bottom + 9], [4, 26], [4, 42]);
 }
 
 /** The line of a single channel is that of the task. */
@@ -118,6 +119,8 @@ interface View {
   isRelative: boolean;
   first: number;
   last: number;
+  /** Labels without room. */
+  hidden: number;
 }
 
 function isFinite(value: number): boolean {
@@ -172,6 +175,7 @@ function drawWindows(view: View, boxes: WindowBox[], isOfKey: boolean): void {
     return { left: x(box.first), right: x(fired ? fired.place : box.gone), top: events.y(box.end), bottom: events.y(box.start) };
   });
   const hasLabels = isOfKey && boxes.length <= MOST_WINDOW_LABELS;
+  if (isOfKey && !hasLabels) view.hidden += boxes.length;
   const counts = boxes.length > MOST_OVERLAPS ? new WindowCounts(areas, axis, events.bottom) : null;
   if (counts && counts.most > MOST_OVERLAPS) {
     drawWindowCounts(view, counts, areas);
@@ -318,7 +322,10 @@ function drawWatermark(view: View): void {
   context.lineWidth = 2.4;
   stepLine(view, of.watermark, "watermark", of.watermark);
   const [from, to] = [countUpTo(places, first - 1), countUpTo(places, last)];
-  if (to - from > MOST_WATERMARK_LABELS) return;
+  if (to - from > MOST_WATERMARK_LABELS) {
+    view.hidden += to - from;
+    return;
+  }
   for (let at = Math.max(0, from); at < to; at++) {
     if (values[at]! <= -BOUND) continue;
     const text = idle[at] ? "idle" : `watermark ${shortTime(values[at]!, events)}`;
@@ -338,19 +345,21 @@ function drawZero({ context, axis, colours }: Drawing, events: EventAxis): void 
   context.stroke();
 }
 
-function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
+function drawPoints(view: View, numbers: Uint32Array): void {
+  const { store, drawing, of, events, isRelative } = view;
   const { context, texts, axis, colours } = drawing;
   const { points } = of;
   const add = drawing.marks.layer("record", (number) => recordTip(store, of, number));
+  const isClear = numbers.length <= MOST_CLEAR;
   const mark = (number: number, x: number, y: number) => {
     drawMark(drawing, points.timings[number]!, x, y);
+    if (isClear) texts.reserve({ left: x - MARK, right: x + MARK, top: y - MARK, bottom: y + MARK });
     add(number, x - POINT / 2, y - POINT / 2, POINT, POINT);
   };
   const late: number[] = [];
   const hasLabels = numbers.length <= MOST_LABELS;
   /** Beside a mark, and beside all others. */
   const label = (rank: number, text: string, x: number, y: number, ink: string) => {
-    texts.reserve({ left: x - MARK, right: x + MARK, top: y - MARK, bottom: y + MARK });
     texts.label(rank, text, { ink, halo: colours.back }, [x + 9, y], [x - 9, y, "right"], [x + 6, y - 11], [x + 6, y + 11]);
   };
   for (const number of numbers) {
@@ -364,6 +373,8 @@ function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: U
     mark(number, axis.x(points.places[number]!), events.y(y));
     if (hasLabels) label(Rank.RECORD, shortTime(points.timestamps[number]!, events), axis.x(points.places[number]!), events.y(y), colours.text);
   }
+  if (!hasLabels) view.hidden += numbers.length - late.length;
+  if (late.length > MOST_LATE_LABELS) view.hidden += late.length;
   for (const number of late) {
     const value = valueOf(of, number, isRelative);
     if (value === null) continue;
@@ -381,7 +392,7 @@ function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: U
     }
     mark(number, x, y);
     if (late.length > MOST_LATE_LABELS) continue;
-    const text = `${atTime(points.timestamps[number]!)} is late: watermark ${atTime(points.watermarks[number]!)}`;
+    const text = `${shortTime(points.timestamps[number]!, events)} is late: watermark ${shortTime(points.watermarks[number]!, events)}`;
     label(Rank.LATE, text, x, y, colours.late);
   }
 }

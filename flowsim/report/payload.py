@@ -41,6 +41,7 @@ from flowsim.report.fact_columns import (
     read_facts,
     times_of_records,
 )
+from flowsim.report.job_causes import job_causes
 from flowsim.report.look_at import LookAt, look_at
 from flowsim.report.overview import Point, overview_of
 from flowsim.report.record_texts import RECORDS, record_texts
@@ -180,6 +181,7 @@ def build_payload(
         "wording": wording(has_checkpoints(recording)),
         "rules": rule_texts(has_checkpoints(recording)),
         "alignment": alignment_data(Names(recording)) if has_checkpoints(recording) else None,
+        "job_causes": job_causes(of_run) if has_checkpoints(recording) else None,
     }
     job, left_out = _job_sections(recording, budget_bytes)
     left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4 - sum(len(one.data) for one in job.values())

@@ -28,7 +28,7 @@ LINES_OF_PYTHON = {
     "network": 7_300,
     "operators": 11_000,
     "recording": 3_150,
-    "report": 2_250,
+    "report": 2_300,
     "scenario": 10_500,
     "sim": 1_700,
     "state": 5_400,

@@ -14,6 +14,8 @@ from flowsim.facts.kinds import CheckpointStep, ElementKind
 from flowsim.facts.schema import TABLES
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
+from flowsim.why.questions import Asked, answer
+from flowsim.why.run_facts import RunFacts
 from tests.report.conftest import OpenReport
 from tests.support.accessibility import violations
 
@@ -132,6 +134,22 @@ def test_numbers_of_checkpoints_equal_the_facts(recording: Recording, open_repor
     assert violations(page) == []
     page.click("text=checkpoint ▶")
     page.wait_for_url("**checkpoint=2**")
+
+
+def test_causes_are_those_of_the_command(recording: Recording, open_report: OpenReport) -> None:
+    page = open_report(recording, "#view=checkpoints&checkpoint=1")
+    page.get_by_text("What it waited for").click()
+    page.get_by_text("Why failure 0 came, and what it repeats").click()
+    facts = RunFacts(recording)
+    for question, number, summary in (
+        ("checkpoint", "1", "What it waited for"),
+        ("restart", "0", "Why failure 0 came"),
+    ):
+        answered = answer(facts, question, Asked([number]))
+        shown = page.locator("details.why", has_text=summary).locator("ol > li").all_inner_texts()
+        assert len(shown) == 1 + len(answered.causes)
+        for text, cause in zip(shown, (answered.statement, *answered.causes), strict=True):
+            assert text.startswith(cause.text)
 
 
 def test_view_names_the_subtask_for_which_an_expired_checkpoint_waited(tmp_path: Path, open_report: OpenReport) -> None:

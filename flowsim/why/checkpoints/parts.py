@@ -158,7 +158,7 @@ def _spent(facts: RunFacts, part: PathPart) -> list[Cause]:
     read = read.where((read["time_ns"] > part.begin_ns) & (read["time_ns"] <= part.end_ns))
     read = read.before(part.row["seq"]) if part.is_over and part.row is not None else read
     records = f", and read {count_text(len(read), 'record')}" if facts.graph.tasks[part.task].inputs else ""
-    text = f"In these {duration_text(part.length_ns)}, {facts.task(part.task)} was {shares_text(time)}{records}."
+    text = f"Meanwhile, {facts.task(part.task)} was {shares_text(time)}{records}."
     rules: tuple[str, ...] = ("3.28",)
     if part.part is Part.BARRIER and most is not Spent.IDLE:
         text += " It handles a barrier only between two elements."

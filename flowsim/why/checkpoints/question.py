@@ -34,7 +34,7 @@ def why_checkpoint(facts: RunFacts, words: Sequence[str], tasks: Collection[int]
         return why_none(facts)
     if words:
         return _answer(facts, checkpoint_named(facts, words[0]), tasks)
-    chosen = _chosen(facts, known.values())
+    chosen = slowest_first(facts, known.values())[0]
     answered = _answer(facts, chosen, tasks)
     others = [one for one in known.values() if one is not chosen]
     notes = [_note(facts, one) for one in others[:_MOST_OTHERS]]
@@ -56,9 +56,9 @@ def checkpoint_named(facts: RunFacts, text: str) -> RecordedCheckpoint:
     return found
 
 
-def _chosen(facts: RunFacts, known: Iterable[RecordedCheckpoint]) -> RecordedCheckpoint:
-    """The first checkpoint whose failure counts, or else the one that took longest."""
-    return max(known, key=lambda one: (is_counted(one), 0 if is_counted(one) else _length_ns(facts, one)))
+def slowest_first(facts: RunFacts, known: Iterable[RecordedCheckpoint]) -> list[RecordedCheckpoint]:
+    """The checkpoints whose failure counts, and then those that took longest."""
+    return sorted(known, key=lambda one: (not is_counted(one), 0 if is_counted(one) else -_length_ns(facts, one)))
 
 
 def _length_ns(facts: RunFacts, one: RecordedCheckpoint) -> int:

@@ -87,7 +87,7 @@ def test_slow_checkpoint_names_the_barrier_and_the_elements_before_it(recorded: 
     measured = facts.all_rows("checkpoint_metrics").equal(checkpoint=1, task=2).first()
     assert measured is not None
     assert f"and the last one {duration_text(measured['alignment_ns'])} later" in text_of(answer)
-    assert "In these 340 ms, merged (1/1) was busy 100%" in answer.causes[1].text
+    assert "Meanwhile, merged (1/1) was busy 100%" in answer.causes[1].text
 
 
 def test_records_behind_the_barrier_of_an_at_least_once_checkpoint_are_those_that_count_twice(ask: Ask) -> None:
@@ -151,7 +151,7 @@ def test_checkpoint_in_progress_at_a_moment(ask: Ask) -> None:
     answer = ask(EXPIRED, "checkpoint", "1", at_ms=120)
 
     assert answer.statement.text == "Checkpoint 1 is in progress since 100 ms, for 20 ms by 120 ms."
-    assert "In these 20 ms, slow (1/1) was busy 100%" in text_of(answer)
+    assert "Meanwhile, slow (1/1) was busy 100%" in text_of(answer)
     with pytest.raises(BadInput, match=r"there is no checkpoint '1'; the recording has no checkpoints by 90 ms"):
         ask(EXPIRED, "aligned", "orders", "1", at_ms=90)
 

@@ -115,6 +115,13 @@ export interface SinkResult {
   note: string;
 }
 
+/** One sentence of an answer of ``flowsim why``. */
+export interface JobCause {
+  text: string;
+  rules: string[];
+  details: string[];
+}
+
 export interface Head {
   format: number;
   recording: {
@@ -152,4 +159,6 @@ export interface Head {
   rules: Record<string, { text: string; line: number }>;
   /** null: the recording has no checkpoints. */
   alignment: AlignmentReasons | null;
+  /** Of the slowest and failed checkpoints, and of the first failures, by number; null: the recording has no checkpoints. */
+  job_causes: { checkpoints: Record<string, JobCause[]>; failures: Record<string, JobCause[]> } | null;
 }

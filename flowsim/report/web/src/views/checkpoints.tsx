@@ -5,6 +5,7 @@ import type { Checkpoint, Cut, Failure, TaskCheckpoint } from "../model/checkpoi
 import { commas, count, duration, moment } from "../model/text";
 import type { Store } from "../store";
 import { At, Moment, MOST_ROWS, Table } from "../ui/table";
+import { JobCauses } from "./checkpoint_causes";
 import { CheckpointChart } from "./checkpoint_chart";
 import { ChannelAtCut, chosenCut, InFlightData, Restores } from "./checkpoint_in_flight";
 import type { View } from "./view";
@@ -85,6 +86,7 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
     <section aria-label={`The chosen checkpoint${store.whose}`} class="checkpoint">
       <h2>{one.type[0]!.toUpperCase() + one.type.slice(1)} {one.id}: {sentence(store, one)}</h2>
       {whyAligned(store, one).map((text) => <p class="faint" key={text}>{text}</p>)}
+      <JobCauses causes={store.model.head.job_causes?.checkpoints[one.id]} summary={one.outcome === "completed" ? "What it waited for" : "Why it is not complete"} />
       {cut && <ChannelAtCut store={store} one={one} cut={cut} />}
       {tasks.length > 0 && (
         <Table
@@ -249,14 +251,20 @@ function History({ store, chosen }: { store: Store; chosen: Checkpoint | undefin
 function Failures({ store }: { store: Store }) {
   const { failures } = store.model.checkpoints;
   if (!failures.length) return null;
+  const shown = failures.slice(0, MOST_ROWS);
   return (
-    <Table
-      caption={`Failures and restarts${store.whose}`}
-      heads={["failure", "at", "task", "delay", "restart", "subtasks", "from checkpoint"]}
-      left={failures.length - MOST_ROWS}
-    >
-      {failures.slice(0, MOST_ROWS).map((one) => <FailureRow key={one.number} store={store} one={one} />)}
-    </Table>
+    <>
+      <Table
+        caption={`Failures and restarts${store.whose}`}
+        heads={["failure", "at", "task", "delay", "restart", "subtasks", "from checkpoint"]}
+        left={failures.length - MOST_ROWS}
+      >
+        {shown.map((one) => <FailureRow key={one.number} store={store} one={one} />)}
+      </Table>
+      {shown.map(({ number }) => (
+        <JobCauses key={number} causes={store.model.head.job_causes?.failures[number]} summary={`Why failure ${number} came, and what it repeats`} />
+      ))}
+    </>
   );
 }
 

@@ -1,0 +1,20 @@
+/** Why a checkpoint took its time or failed, and why a failure restarted tasks: the answers of ``flowsim why``. */
+
+import type { JobCause } from "../model/head";
+
+export function JobCauses({ causes, summary }: { causes: JobCause[] | undefined; summary: string }) {
+  if (!causes) return null;
+  return (
+    <details class="why">
+      <summary>{summary}</summary>
+      <ol>
+        {causes.map((cause) => (
+          <li key={cause.text}>
+            {cause.text} <span class="faint">{cause.rules.map((rule) => `rule ${rule}`).join(", ")}</span>
+            {cause.details.length > 0 && <ul>{cause.details.map((detail) => <li key={detail}>{detail}</li>)}</ul>}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}

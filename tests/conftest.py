@@ -74,7 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-reports",
         action="store_true",
-        help="the reports of all scenarios, in light and dark colours (default: one, always the same)",
+        help="the reports of all scenarios, in light and dark colours (default: a few, always the same)",
     )
     parser.addoption(
         "--truth-counts", action="store_true", help="how many sentences of each pattern of `flowsim why` were compared"

@@ -14,7 +14,7 @@ from tests.support.truth.recorded_run import RecordedRun
 
 MACROS = {
     "T": r"[^()]+ \(\d+/\d+\)",
-    "M": r"-?\d+\.\d+ m?s",
+    "M": r"-?\d+(?:\.\d+)? (?:ns|us|ms|s)",
     "N": r"-?[\d,]+",
     "D": r"[\d.]+ (?:ns|us|ms|s)|\d+ min \d+ s",
 }
@@ -56,7 +56,7 @@ Check = Callable[[Claim], object]
 def moment_of(text: str) -> int:
     """A time of the run's clock in ns."""
     value, unit = text.split(" ")
-    return START_NS + int(Decimal(value) * (1_000_000 if unit == "ms" else 1_000_000_000))
+    return START_NS + int(Decimal(value) * {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}[unit])
 
 
 @dataclass(frozen=True)

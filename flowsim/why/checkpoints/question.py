@@ -33,7 +33,8 @@ def why_checkpoint(facts: RunFacts, words: Sequence[str], tasks: Collection[int]
     if not known and not words:
         return why_none(facts)
     if words:
-        return _answer(facts, checkpoint_named(facts, words[0]), tasks)
+        later = _later(facts, words[0])
+        return later or _answer(facts, checkpoint_named(facts, words[0]), tasks)
     chosen = slowest_first(facts, known.values())[0]
     answered = _answer(facts, chosen, tasks)
     others = [one for one in known.values() if one is not chosen]
@@ -54,6 +55,15 @@ def checkpoint_named(facts: RunFacts, text: str) -> RecordedCheckpoint:
         has = f"{numbers[0]} to {numbers[-1]}" if numbers else "no checkpoints"
         raise BadInput(f"there is no checkpoint {text!r}; the recording has {has}{facts.by_moment}")
     return found
+
+
+def _later(facts: RunFacts, text: str) -> WhyAnswer | None:
+    """That a checkpoint is triggered after the moment; None if it is not."""
+    found = next((one for one in facts.checkpoints().checkpoints.values() if str(one.checkpoint) == text), None)
+    if found is None or facts.until_ns is None or found.triggered_ns <= facts.until_ns:
+        return None
+    name, at = capital(checkpoint_text(found)), facts.moment(found.triggered_ns)
+    return WhyAnswer(Cause(f"{name} was not triggered{facts.by_moment}: that happens at {at}.", ("12.43",)))
 
 
 def slowest_first(facts: RunFacts, known: Iterable[RecordedCheckpoint]) -> list[RecordedCheckpoint]:

@@ -35,6 +35,10 @@ def why_restart(facts: RunFacts, words: Sequence[str]) -> WhyAnswer:
         text = f"No task was restarted: no failure was reported{facts.by_moment}."
         return started_answer(facts) or WhyAnswer(Cause(text, ("12.123",)))
     number = next((one for one in known if str(one) == words[0]), None) if words else next(reversed(known))
+    later = None if number is not None else failovers(facts.of_run).get(int(words[0]) if words[0].isdecimal() else -1)
+    if later is not None:
+        text = f"Failure {words[0]} had not come{facts.by_moment}: it comes at {facts.moment(later.failure.time_ns)}."
+        return WhyAnswer(Cause(text, ("12.123",)))
     if number is None:
         has = f"failures {_numbers(known)}" if known else "no failures"
         raise BadInput(f"there is no failure {words[0]!r}; the recording has {has}{facts.by_moment}")

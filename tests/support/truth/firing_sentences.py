@@ -24,7 +24,7 @@ _EVERY: Final = (
     r"trigger fires every {j:N} ms from "
     r"the end of that window on)"
 )
-_TIMES: Final = r"(?:once, at (?P<once>-?\d+\.\d+ m?s),|{n:N} times? \((?P<moments>[^)]*)\))"
+_TIMES: Final = r"(?:once, at (?P<once>-?\d+(?:\.\d+)? (?:ns|us|ms|s)),|{n:N} times? \((?P<moments>[^)]*)\))"
 
 
 def pane(claim: Claim, text: str | None = None) -> Pane:
@@ -315,8 +315,8 @@ FIRINGS: Final = (
     Pattern("window fired", rf"{OF} fired {_TIMES} at {{t:T}}\.", fired),
     Pattern(
         "timer fired, times",
-        r"(?:Event|Processing)-time timer .*? at {t:T} fired (?:once, at (?P<once>-?\d+\.\d+ "
-        r"m?s)|{n:N} times? \([^)]*\))\.",
+        r"(?:Event|Processing)-time timer .*? at {t:T} fired (?:once, at (?P<once>-?\d+(?:\.\d+)? "
+        r"(?:ns|us|ms|s))|{n:N} times? \([^)]*\))\.",
         timer_fired,
     ),
     Pattern(
@@ -394,7 +394,7 @@ FIRINGS: Final = (
     Pattern(
         "merged into it",
         rf"{WINDOW} was merged into it at {{m:M}}(?:, before it had fired|\. It had fired at "
-        rf"(?P<fired>-?\d+\.\d+ m?s), "
+        rf"(?P<fired>-?\d+(?:\.\d+)? (?:ns|us|ms|s)), "
         r"with {rows:N} records?)\.",
         merged_into_it,
     ),

@@ -179,7 +179,7 @@ def clock_timers(claim: Claim) -> bool:
     return False
 
 
-TIMES = r"(?P<attempt> in (?:attempt \d+ (?:\(of 0 to \d+\)|of .+?)))?(?: by (?P<by>-?\d+\.\d+ m?s))?"
+TIMES = r"(?P<attempt> in (?:attempt \d+ (?:\(of 0 to \d+\)|of .+?)))?(?: by (?P<by>-?\d+(?:\.\d+)? (?:ns|us|ms|s)))?"
 NO_RESULTS: Sequence[Pattern] = (
     Pattern("count of rows", rf"(?P<op>.+?) has (?:received|emitted) (?:no row|{{n:N}} rows?){TIMES}\.", count),
     Pattern(

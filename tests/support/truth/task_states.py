@@ -241,7 +241,7 @@ def is_true(claim: Claim) -> bool:
 
 
 STATES: Sequence[Pattern] = (
-    Pattern("wait", rf"{{t:T}} (?P<doing>{DOING}) from {{a:M}} (?:to (?P<b>\S+ m?s), {{d:D}}|on)\.", waits),
+    Pattern("wait", rf"{{t:T}} (?P<doing>{DOING}) from {{a:M}} (?:to (?P<b>\S+ (?:ns|us|ms|s)), {{d:D}}|on)\.", waits),
     Pattern("no wait", rf"{{t:T}} does not wait(?: at {{m:M}})?: it (?P<doing>{DOING})\.", does_not_wait),
     Pattern(
         "shares",

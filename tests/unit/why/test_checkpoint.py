@@ -152,6 +152,8 @@ def test_checkpoint_in_progress_at_a_moment(ask: Ask) -> None:
 
     assert answer.statement.text == "Checkpoint 1 is in progress since 100 ms, for 20 ms by 120 ms."
     assert "Meanwhile, slow (1/1) was busy 100%" in text_of(answer)
+    later = ask(EXPIRED, "checkpoint", "1", at_ms=90).statement.text
+    assert later == "Checkpoint 1 was not triggered by 90 ms: that happens at 100 ms."
     with pytest.raises(BadInput, match=r"there is no checkpoint '1'; the recording has no checkpoints by 90 ms"):
         ask(EXPIRED, "aligned", "orders", "1", at_ms=90)
 

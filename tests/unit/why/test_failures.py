@@ -138,6 +138,8 @@ def test_job_that_did_not_fail_lists_what_was_made_up_for(ask: Ask) -> None:
 def test_failure_without_a_number_or_at_a_moment(ask: Ask) -> None:
     with pytest.raises(BadInput, match="there is no failure '7'; the recording has failures 0 to 2"):
         ask(TWO_PIPELINES, "restart", "7")
+    later = ask(TWO_PIPELINES, "restart", "0", at_ms=50).statement.text
+    assert later == "Failure 0 had not come by 50 ms: it comes at 290.002 ms."
     assert ask(TWO_PIPELINES, "restart", at_ms=50).statement.text == (
         "No task was restarted: no failure was reported by 50 ms."
     )

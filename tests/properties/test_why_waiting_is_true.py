@@ -17,6 +17,7 @@ from random import Random, SystemRandom
 import pytest
 
 import flowsim
+from flowsim.history.checkpoint_path import CheckpointSteps
 from flowsim.why.answer import WhyAnswer
 from flowsim.why.questions import QUESTIONS, Asked, answer
 from flowsim.why.records import Record, Records
@@ -138,6 +139,15 @@ def test_waits_of_restarted_attempts_are_named_apart(seed: int, tmp_path: Path, 
     assert check_disturbed(seed, Sentences(WAITING, truth_counts), MOMENTS, tmp_path)
 
 
+def check_parts(facts: RunFacts) -> None:
+    """The parts of a complete checkpoint follow each other from its trigger to its completion."""
+    for one in facts.checkpoints().checkpoints.values():
+        if one.status == "completed":
+            parts = CheckpointSteps(facts, one).path()
+            ends = [one.triggered_ns, *(part.end_ns for part in parts)]
+            assert [*(part.begin_ns for part in parts), one.ended_ns] == ends
+
+
 @pytest.mark.parametrize("level", ["full", "elements"])
 def test_every_question_is_answered_at_every_time(level: str, tmp_path: Path) -> None:
     """Also before the first fact, and about a recording without the tables of level full."""
@@ -146,6 +156,7 @@ def test_every_question_is_answered_at_every_time(level: str, tmp_path: Path) ->
         out = tmp_path / str(seed)
         flowsim.run_scenario(scenario_of(seed), out=out, until_ns=UNTIL_NS, overrides=(f"settings.record={level}",))
         facts = RunFacts(flowsim.open_recording(out))
+        check_parts(facts)
         times = [facts.start_ns + (facts.end_ns - facts.start_ns) * place // 5 for place in range(6)]
         for question in QUESTIONS.values():
             words = question.example(facts)

@@ -115,7 +115,8 @@ def _answer(facts: RunFacts, one: RecordedCheckpoint, tasks: Collection[int] | N
     causes += _measured(facts, one, longest)
     if last is None:
         causes += [*_last(facts, one), *_committed(facts, one)]
-    return WhyAnswer(statement, tuple(causes))
+    notes = () if facts.is_full else ("what tasks did meanwhile is not recorded without --record full",)
+    return WhyAnswer(statement, tuple(causes), notes)
 
 
 def _measured(facts: RunFacts, one: RecordedCheckpoint, longest: PathPart | None) -> list[Cause]:

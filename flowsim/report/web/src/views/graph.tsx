@@ -26,8 +26,9 @@ const MOST_CELLS = 5;
 /** Of subtasks or channels in the text of a mark. */
 const MOST_LINES = 8;
 const MOST_CELLS_OF_SHORT = 3;
-/** A smaller picture could not be read: it scrolls. */
-const LEAST_SCALE = 0.7;
+/** A smaller picture could not be read: it scrolls, and is larger. */
+const LEAST_SCALE = 0.63;
+const SCALE_OF_SCROLLED = 0.7;
 /** Below this scale boxes and labels are made shorter first. */
 const GOOD_SCALE = 0.8;
 
@@ -46,7 +47,7 @@ function fitted(store: Store, open: ReadonlySet<number>, room: Room): { layout: 
   let layout = layoutOf(names, open, SIZES[0]!, widthOf);
   for (const sizes of SIZES.slice(1)) if (room.width / layout.width < GOOD_SCALE) layout = layoutOf(names, open, sizes, widthOf);
   const scale = Math.min(1, room.width / layout.width, room.height / layout.height);
-  return { layout, scale: Math.max(scale, LEAST_SCALE) };
+  return { layout, scale: scale < LEAST_SCALE ? SCALE_OF_SCROLLED : scale };
 }
 
 export function GraphPanel({ store }: { store: Store }) {

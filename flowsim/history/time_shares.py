@@ -28,7 +28,7 @@ _SPENT = {
 }  # fmt: skip
 _CONSEQUENCES = (Spent.ENDING, Spent.IDLE)
 """States that only follow from what other tasks do: they rank last."""
-_LEAST_SHARE = 0.01
+LEAST_SHARE = 0.01
 """States with a smaller share of the time rank last, too."""
 
 
@@ -64,9 +64,14 @@ class TimeOfTask:
         return max(self.shares, key=lambda spent: (self._counts(spent), self.shares[spent]))
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether the task was in a state that does not only follow from what other tasks do, for a share that counts."""
+        return self._counts(self.most)
+
+    @property
     def rank(self) -> tuple[bool, float]:
         """Ascending: the task with the least share first."""
-        return self._counts(self.most), self.shares[self.most]
+        return self.is_loaded, self.shares[self.most]
 
     def longest(self, spent: Spent) -> Span | None:
         """The longest span in a state."""
@@ -74,7 +79,7 @@ class TimeOfTask:
         return max(spans, key=lambda span: span.length_ns, default=None)
 
     def _counts(self, spent: Spent) -> bool:
-        return spent not in _CONSEQUENCES and self.shares[spent] >= _LEAST_SHARE
+        return spent not in _CONSEQUENCES and self.shares[spent] >= LEAST_SHARE
 
 
 def spans_of(facts: RecordedFacts, task: int) -> list[Span]:

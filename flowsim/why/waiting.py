@@ -7,7 +7,7 @@ from dataclasses import replace
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ActionKind, ActionPhase, LifeEvent
 from flowsim.history.task_states import WAITS, Doing, TaskState, state_of, waits_of
-from flowsim.history.time_shares import times_of_tasks
+from flowsim.history.time_shares import LEAST_SHARE, times_of_tasks
 from flowsim.history.watermark_strategies import idle_ms_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
@@ -75,8 +75,10 @@ def why_slow(facts: RunFacts) -> WhyAnswer:
     whole = "the run" if facts.until_ns is None else f"the time up to {facts.moment(facts.until_ns)}"
     text = (
         f"By share of {whole}, {facts.task(first.task)} comes first of {count_text(len(ranked), 'task')}: it was "
-        f"{first.most.value} for {first.shares[first.most]:.0%}."
+        f"{first.most.value} for {first.shares[first.most]:.0%} of it."
     )
+    if not first.is_loaded:
+        text += f" No task was busy, back-pressured or waiting inside an element for {LEAST_SHARE:.0%} or more."
     if not facts.is_full:
         return WhyAnswer(Cause(text, ("3.28", "13.1"), lines=lines), notes=(NEEDS_FULL,))
     notes: tuple[str, ...] = ()

@@ -84,7 +84,8 @@ def test_back_pressure_leads_to_full_channel_missing_credits_and_bottleneck(ask:
     answer = ask("03_slow_sink_backpressure", "waiting")
 
     assert (
-        answer.statement.text == "By share of the run, Sink: slow (1/1) comes first of 2 tasks: it was busy for 100%."
+        answer.statement.text
+        == "By share of the run, Sink: slow (1/1) comes first of 2 tasks: it was busy for 100% of it."
     )
     waits, pool, credits, sink = answer.causes
     assert waits.text.startswith("Source: numbers (1/1) waits for output between two elements")
@@ -118,7 +119,10 @@ def test_tasks_are_ranked_by_share_and_not_by_the_longest_wait(
     """The operator is busy for 72 ms per burst: longer than the source waits for its output, if it does."""
     answer = ask(BURSTS, "waiting", overrides=overrides)
 
-    assert answer.statement.text == f"By share of the run, worked (1/1) comes first of 3 tasks: it was busy for {busy}."
+    assert (
+        answer.statement.text
+        == f"By share of the run, worked (1/1) comes first of 3 tasks: it was busy for {busy} of it."
+    )
     facts = facts_of(recorded, BURSTS, *overrides)
     for task, line in zip((1, 0), answer.statement.details, strict=False):
         times = facts.rows("task_times", task).last()
@@ -131,6 +135,14 @@ def test_tasks_are_ranked_by_share_and_not_by_the_longest_wait(
             ("waiting for input", times["idle_ns"]),
         ):
             assert (f"{name} {ns / whole_ns:.0%}" in line) is (round(ns / whole_ns, 2) > 0), line
+
+
+def test_job_without_load_says_so(ask: Ask) -> None:
+    text = ask("16_two_watermarks", "waiting").statement.text
+    assert text.startswith(
+        "By share of the run, Source: payments (1/1) comes first of 4 tasks: it was waiting for input for"
+    )
+    assert text.endswith("No task was busy, back-pressured or waiting inside an element for 1% or more.")
 
 
 def test_one_full_channel_blocks_the_others(ask: Ask) -> None:

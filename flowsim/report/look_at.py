@@ -307,6 +307,13 @@ def _arrival(facts: RunFacts) -> Iterator[LookAt]:
         yield _at(facts, "first record", "channel", text, row, channel=row["channel"])
 
 
+def _begin(facts: RunFacts) -> Iterator[LookAt]:
+    row = first_row(facts.by_task(LIFECYCLE.name).equal(operator=-1, event=LifeEvent.RUNNING))
+    if row is not None:
+        text = f"{facts.task(row['task'])} is running from {facts.moment(row['time_ns'])} on, as the first subtask"
+        yield _at(facts, "begin", "timeline", text, row)
+
+
 def _end(facts: RunFacts) -> Iterator[LookAt]:
     life = facts.by_task(LIFECYCLE.name)
     ends = life.where((life["operator"] == -1) & np.isin(life["event"], list(_ENDS)))
@@ -321,7 +328,7 @@ _FINDERS: Final[Sequence[Callable[[RunFacts], Iterator[LookAt]]]] = (
     _late, _back_pressure, _queue, _checkpoint, _silent_channel, _timeout, _async, _merge, _fire,
 )  # fmt: skip
 """In the order of importance."""
-_OTHER_FINDERS: Final[Sequence[Callable[[RunFacts], Iterator[LookAt]]]] = (_arrival, _only_channel, _end)
+_OTHER_FINDERS: Final[Sequence[Callable[[RunFacts], Iterator[LookAt]]]] = (_arrival, _only_channel, _end, _begin)
 """Of runs in which little else is to be seen."""
 
 

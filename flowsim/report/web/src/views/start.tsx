@@ -52,9 +52,8 @@ function withCode(text: string) {
 function Moment({ store, one }: { store: Store; one: LookAt }) {
   const follow = (event: Event) => {
     event.preventDefault();
-    // In a frame without an address of its own a link alone would open the page around it.
-    if (store.suffix) store.open(one.link);
-    else location.hash = one.link;
+    if (!store.suffix) history.pushState(null, "", `${location.href.split("#")[0]}#${one.link}`);
+    store.open(one.link);
   };
   return (
     <li>

@@ -8,6 +8,8 @@ import { TimeCanvas, type Drawing } from "../ui/canvas";
 
 const LANE = 20;
 const PITCH = 24;
+/** Of the axis below the lanes. */
+const FOOT = 18;
 const MOST_LANES = 8;
 /** With more bars in view there are no texts. */
 const MOST_TEXTS = 400;
@@ -52,7 +54,7 @@ export function StateCanvas({ store, groups, task, label }: { store: Store; grou
   }
   const draw = useCallback(
     (drawing: Drawing) => {
-      drawAxis(store, drawing, 0, bottom);
+      drawAxis(store, drawing, 0, drawing.height - FOOT);
       groups.forEach((group, at) => {
         drawLabel(drawing, group.title, tops[at]! + LANE / 2, "strong");
         if (laid[at]!.hidden) drawLabel(drawing, `${laid[at]!.hidden} more: zoom in`, tops[at]! + PITCH + LANE / 2, "faint");
@@ -62,7 +64,7 @@ export function StateCanvas({ store, groups, task, label }: { store: Store; grou
     },
     [store, groups, task, store.range.value, store.scale.value],
   );
-  return <TimeCanvas store={store} height={bottom + 18} label={label} draw={draw} />;
+  return <TimeCanvas store={store} height={bottom + FOOT} grows label={label} draw={draw} />;
 }
 
 /** Each bar in view in the first lane that is free. */

@@ -126,7 +126,7 @@ def test_views_fill_the_window_below_graph_and_lanes(open_report: OpenReport, sc
             if view != "start" and not page.locator("#view > .missing").count():
                 assert page.evaluate(USED) >= 0.9, (view, width)
             if view == "event-time":
-                bottom = page.evaluate("document.querySelector('#view canvas').getBoundingClientRect().bottom")
+                bottom = page.evaluate("document.querySelector('#view canvas')?.getBoundingClientRect().bottom ?? 0")
                 assert bottom <= height, width
             if view != "graph":
                 assert page.evaluate(ABOVE) == [True, True], (view, width)

@@ -86,10 +86,11 @@ LARGEST_WHEEL = 5_000_000
 
 
 def files_that_commands_read() -> set[str]:
-    """The rules, the lessons and the pages that they show, the JSON Schema, the scenarios with all data but the flights."""
+    """The rules, the lessons and the pages that they show or name, the JSON Schema, the scenarios without the flights."""
     below = (path for path in (REPOSITORY / "scenarios").rglob("*") if path.is_file())
     scenarios = {path.relative_to(REPOSITORY).as_posix() for path in below if "__pycache__" not in path.parts}
-    pages = {"docs/flink_rules.md", "docs/finishing.md", "docs/async_designs.md", "docs/scenario.schema.json"}
+    names = ("flink_rules.md", "scenario.md", "scenario.schema.json", "finishing.md", "async_designs.md")
+    pages = {f"docs/{name}" for name in names}
     folders = [REPOSITORY / "docs" / name for name in ("lessons", "tutorial")]
     pages |= {path.relative_to(REPOSITORY).as_posix() for folder in folders for path in folder.glob("*.md")}
     return pages | scenarios - {FLIGHTS}

@@ -13,7 +13,7 @@ import { KeyChoice } from "../ui/key_choice";
 import { drawEventTime, linesOf, MOST_POINTS, MOST_WINDOWS, recordsInView, windowsInView, type Chart } from "./event_time_chart";
 import type { View } from "./view";
 
-const LEAST_HEIGHT = "max(260px, 34vh)";
+const LEAST_HEIGHT = "max(260px, 38vh - 32px)";
 const ROWS = 100;
 /** After a click on a late record the view has so many times the distance from what made it late. */
 const ROOM = 4;

@@ -158,7 +158,7 @@ report-assets: $(STAMP) ## Builds the viewer of flowsim report with npm; needs N
 	cd build/viewer && npm ci --ignore-scripts --no-fund --no-audit && npm run check && npm run build
 	$(BIN)/python -m tests.support.pages.report_assets
 
-report-pictures: $(STAMP) ## Takes the pictures of docs/report.md in Chromium; a minute.
+report-pictures: $(STAMP) ## Takes the pictures of README and docs/report.md in Chromium; a minute.
 	$(BIN)/python -m tests.support.pages.report_pictures
 
 clean: ## Removes what was built, recorded and cached; keeps .venv.

@@ -106,7 +106,7 @@ def commands_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def environment(*first: Path) -> dict[str, str]:
     path = os.pathsep.join([*map(str, first), str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1", "BROWSER": "echo"}
 
 
 def run_console(block: Snippet, workplace: Path, commands_at: Path) -> None:

@@ -1,4 +1,4 @@
-"""The pictures of docs/report.md are those that ``make report-pictures`` takes, and small."""
+"""The pictures of README and docs/report.md are those that ``make report-pictures`` takes, and small."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 from tests.support.pages.report_pictures import FOLDER, MOST_BYTES, PICTURES, ROOT
 
 
-def test_page_shows_every_picture() -> None:
-    shown = re.findall(r"\(report/(\w+)\.png\)", (ROOT / "docs/report.md").read_text())
+def test_pages_show_every_picture() -> None:
+    pages = [(ROOT / name).read_text() for name in ("README.md", "docs/report.md")]
+    shown = [name for page in pages for name in re.findall(r"\((?:docs/)?report/(\w+)\.png\)", page)]
 
     assert sorted(set(shown)) == sorted(picture.name for picture in PICTURES)
     assert {path.stem for path in FOLDER.iterdir()} == set(shown)

@@ -1,7 +1,7 @@
-"""Writes the pictures of docs/report.md: views of reports of shipped scenarios, in light colours, with 256 colours at most.
+"""Writes the pictures of README and docs/report.md: reports of shipped scenarios, in light colours, with at most 256 colours.
 
 Run by ``make report-pictures``, which needs Chromium. Fonts of the machine decide about details, so no test compares
-the pictures; ``tests/report/test_pictures.py`` compares their list, width and size with the page.
+the pictures; ``tests/report/test_pictures.py`` compares their list, width and size with the pages.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ PICTURES: Final = (
         "#view=checkpoints&checkpoint=1&channel=0&from=0&to=30000000&job=hidden",
         710,
     ),
+    Picture("late_payment", "16_two_watermarks", "#view=event-time&job=hidden", 640),
     Picture("steps", "12_three_lateness_settings", "#view=steps&fact=3.55&job=hidden", 560),
     *(
         Picture(f"start_{name}_{width}", scenario, "", height, width)

@@ -33,11 +33,11 @@ class Remembered(MemoryRecorder):
 
     def __init__(self) -> None:
         super().__init__(Level.FULL)
-        self.attempts: list[tuple[int, int]] = []
+        self.begun_attempts: list[tuple[int, int]] = []
 
     def begin_attempt(self, task: int, seq: int) -> None:
         super().begin_attempt(task, seq)
-        self.attempts.append((task, seq))
+        self.begun_attempts.append((task, seq))
 
     def write(self, directory: Path, end: RunStatus) -> None:
         """Hands every fact to files."""
@@ -45,7 +45,7 @@ class Remembered(MemoryRecorder):
         for table in STATIC_TABLES:
             if table is not RECORD_VALUES:
                 files.static(table, self.static_rows(table.name))
-        for task, seq in self.attempts:
+        for task, seq in self.begun_attempts:
             files.begin_attempt(task, seq)
         for table in FACT_TABLES:
             append = files.appender(table)

@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 import flowsim
+from flowsim.learn.lesson import lessons
 from tests.support.pages.api_page import PACKAGES, public_names
 from tests.support.pages.notebooks import NOTEBOOKS
 from tests.support.pages.site_pages import MERMAID, ROOT, build
 
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href"}
 """Tag -> the attribute that makes a browser load something."""
+
+MOST_BYTES_OF_A_LESSON = 700_000
+"""Its report with the viewer, which is most of it."""
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +64,17 @@ def test_page_of_a_notebook_has_its_tables_and_figures_and_its_file(site: Path, 
     assert page.count("<table") >= notebook.read_text().count('"text/html"') > 0
     assert f'href="../{notebook.name}"' in page
     assert (folder.parent / notebook.name).read_bytes() == notebook.read_bytes()
+
+
+@pytest.mark.slow
+def test_page_of_a_lesson_asks_its_questions_and_leads_back_to_the_list(site: Path) -> None:
+    for lesson in lessons():
+        path = site / "docs" / "lessons" / lesson.name / "index.html"
+        page = path.read_text()
+        assert re.findall(r'<fieldset data-question="(\w+)"', page) == list(lesson.model.questions)
+        assert '<a href="../">All lessons</a>' in page
+        assert f"grades learn/{lesson.name}/scenario.yaml" in page
+        assert path.stat().st_size < MOST_BYTES_OF_A_LESSON
 
 
 @pytest.mark.slow

@@ -92,13 +92,18 @@ def report_of(page: Page) -> FrameLocator:
     return frame
 
 
+AT_FACT = "([task, seq]) => window.flowsim.model.facts.placeOf(task, seq) === window.flowsim.store.place.value"
+"""Whether the cursor of the report is at a fact, which may be the case a moment after a click."""
+
+
 def test_predictions_are_typed_and_graded_and_links_move_the_report(
     open_lesson: Callable[..., Page], shipped: str
 ) -> None:
     lesson = lesson_named(shipped)
     page = open_lesson(shipped)
     assert page.locator("iframe").count() == 0, "the report shows the answers"
-    found = run_lesson(lesson, None).found
+    run = run_lesson(lesson, None)
+    found = run.found
     for name, question in lesson.model.questions.items():
         answer(page, name, question, typed_text(question, found[name]))
     page.click("text=Grade my predictions")
@@ -109,6 +114,8 @@ def test_predictions_are_typed_and_graded_and_links_move_the_report(
     for at, moment in enumerate(lesson.model.moments):
         links.nth(at).click()
         expect(frame.locator(f"#tab-{moment.view}")).to_have_attribute("aria-selected", "true")
+        task, seq = run.moments[at].address.rpartition("fact=")[2].split(".")
+        page.frames[1].wait_for_function(AT_FACT, arg=[int(task), int(seq)], timeout=5000)
     text = page.inner_text("main")
     assert "Exercise" in text
     assert f"flowsim learn {shipped} --dir" in text

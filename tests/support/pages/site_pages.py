@@ -12,10 +12,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import flowsim
+from flowsim.cli.commands.learn import write_lesson_page
+from flowsim.learn.lesson import lessons
+from flowsim.learn.predictions import run_lesson
+from flowsim.learn.workplace import Workplace
 from tests.support.pages.api_page import PACKAGES, public_names
 from tests.support.pages.notebooks import NOTEBOOKS, write_page
 
@@ -93,6 +99,18 @@ def build(pages: Path, site: Path, mermaid_script: Path) -> None:
     if run.returncode != 0:
         warnings = [line for line in run.stderr.splitlines() if line.startswith(("WARNING", "ERROR"))]
         raise RuntimeError("the site has errors:\n" + "\n".join(warnings))
+    write_lessons(site.resolve() / "docs" / "lessons")
+
+
+def write_lessons(folder: Path) -> None:
+    """Replaces the page of each lesson by the one that ``flowsim learn NAME --open`` writes, which asks and grades."""
+    # The pages name files as they do for a learner in an empty folder.
+    with TemporaryDirectory() as empty, chdir(empty):
+        for lesson in lessons():
+            place = Workplace(Path("learn") / lesson.name, f"flowsim learn {lesson.name}")
+            run = run_lesson(lesson, place.out)
+            write_lesson_page(lesson, run, place, None, quiet=True, lessons="../")
+            shutil.copyfile(place.page, folder / lesson.name / "index.html")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -234,8 +235,17 @@ def _answer(done: ScenarioRun, out: Path, judged: JudgedRun | None, verbose: boo
         show_run(console, done, waits)
         if judged is not None:
             judged.show(console, verbose)
+        _show_next(console, done, out)
 
     return Answer(document, show, code, error)
+
+
+def _show_next(console: Console, done: ScenarioRun, out: Path) -> None:
+    if done.recording is not None:
+        directory = shlex.quote(str(out))
+        why = "failed" if done.result.status is JobStatus.FAILED else ""
+        console.print(f"next      {f'flowsim why {directory} {why}'.rstrip()}", soft_wrap=True)
+        console.print(f"          flowsim report {directory} --open", soft_wrap=True)
 
 
 def _interrupted(done: ScenarioRun, out: Path) -> Answer:

@@ -128,12 +128,13 @@ def suggested_key(model: type[BaseModel], place: Path, word: str, value: YamlVal
     ``value``: the value of the unknown key, which may continue the name of an option.
     """
     words = _words_of(model)
+    longer = [each for each in _with_words(words, word) if each.is_in(place)]
     for name in _names(word, value):
         plain = _plain(name)
         here = [each for each in (*words.keys[plain], *words.choices[plain]) if each.is_in(place)]
         meant = here or words.flink[plain] or words.flink[_plain(_VERBS.sub("", name, count=1))]
-        # A key of several words that is in another mapping is no mistyped key of this one.
-        meant = meant or [each for each in words.keys[plain] if "_" in str(each.path[-1])]
+        # A key of several words that is in another mapping is no mistyped key of this one, but may be a part of one.
+        meant = meant or ([] if longer else [each for each in words.keys[plain] if "_" in str(each.path[-1])])
         notes = [each.note for each in meant if each.note and place[: len(each.path)] == each.path]
         if notes:
             return f": {notes[0]}"
@@ -143,8 +144,7 @@ def suggested_key(model: type[BaseModel], place: Path, word: str, value: YamlVal
         for feature in NOT_SIMULATED:
             if feature.has_option(name) or plain in map(_plain, feature.methods):
                 return f": flowsim does not simulate this ({feature.feature}): {feature.instead}"
-    here = [each for each in _with_words(words, word) if each.is_in(place)]
-    return _question(here, place) if 0 < len(here) <= _MOST_KEYS else ""
+    return _question(longer, place) if 0 < len(longer) <= _MOST_KEYS else ""
 
 
 def key_elsewhere(model: type[BaseModel], place: Path, word: str, value: YamlValue) -> str:

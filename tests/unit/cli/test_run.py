@@ -261,6 +261,20 @@ def test_run_on_real_clock_is_recorded_and_validated(flowsim: Any) -> None:
     assert called.document["clock"] == "real"
 
 
+def test_recorded_run_ends_with_commands_that_explain_it(flowsim: Any, write: Any) -> None:
+    ran = flowsim("run", "tiny.yaml", "--out", "a run")
+    failed = flowsim("run", write("bad.yaml", *FAILING), "--out", "o")
+
+    unrecorded = flowsim("run", "tiny.yaml", "--record", "off")
+
+    assert ran.out.endswith("next      flowsim why 'a run'\n          flowsim report 'a run' --open\n")
+    assert "next      flowsim why o failed\n" in failed.out
+    assert "next " not in unrecorded.out
+    for line in ran.out.splitlines()[-2:]:
+        _, command, *arguments = shlex.split(line.removeprefix("next"))
+        assert flowsim(command, *[each for each in arguments if each != "--open"]).code == 0
+
+
 def test_record_off_gives_no_recording_and_no_digest(flowsim: Any, tmp_path: Path) -> None:
     document = flowsim("run", "tiny.yaml", "--record", "off", "--out", "o", "--json").document
     assert (document["digest"], document["recording"]) == (None, None)

@@ -70,6 +70,7 @@ WATERMARKS, WINDOW, ASYNC = (*SOURCE, "watermarks"), (*OPERATOR, "window"), (*OP
         (WINDOW, "setParallelism", "'parallelism' of operators.w"),
         (ASYNC, "async_retry_strategy", "'retry'"),
         (SINK, "disableChaining", "'chaining: never'"),
+        (("sources", "s", "watermarks"), "out_of_orderness", "'max_out_of_orderness'"),
     ],
 )
 def test_word_of_flink_is_answered_with_the_key_and_its_place(place: tuple[str, ...], word: str, keys: str) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 from rich.console import Console
 
 from flowsim.cli.command import error_data
+from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.recovery import recovery_data, show_recovery
 from flowsim.cli.tables import Column, show_table, show_text
-from flowsim.cluster.job_execution import TaskSummary
+from flowsim.cluster.job_execution import JobStatus, TaskSummary
 from flowsim.history.run_span import start_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.recording.reader import Recording
@@ -120,6 +121,16 @@ def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
     busy, idle, soft, hard = (round(ns / total, 4) if total else 0.0 for ns in times)
     is_measured = task.last_sample is None or task.last_sample.busy_ms >= 0
     return busy if is_measured else None, idle, soft, hard
+
+
+def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:
+    """Returns the exit code of a run. An unexpected failure of the job has priority over unmet expectations."""
+    job = next(outcome for outcome in done.expectations if outcome.what == "job")
+    if job.met is False and done.result.status in (JobStatus.FAILED, JobStatus.DEADLOCKED):
+        return ExitCode.JOB_FAILED
+    if unexpected or any(outcome.met is False for outcome in done.expectations):
+        return ExitCode.BROKEN
+    return ExitCode.FINE
 
 
 def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> None:

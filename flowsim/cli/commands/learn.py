@@ -14,9 +14,9 @@ import typer
 
 from flowsim.cli import lessons as shown
 from flowsim.cli.command import Answer, command, console
-from flowsim.cli.commands.report import write_report
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json
+from flowsim.cli.report_file import write_report
 from flowsim.cli.shipped_scenarios import SCHEMA_FILE, SCHEMA_LINE, schema_text, write_new
 from flowsim.errors import BadInput
 from flowsim.learn.answers import Value, form, options, parsed, text_of

@@ -10,18 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from flowsim.cli.command import Answer, command, size_argument
-from flowsim.cli.judging import Judge
 from flowsim.cli.options import Json, Limit
-from flowsim.cli.progress import count_progress
+from flowsim.cli.report_file import write_report
 from flowsim.errors import BadInput
-from flowsim.limits import DEFAULT_LIMITS, Limits, limits_of
+from flowsim.limits import limits_of
 from flowsim.quantities import count_text
-from flowsim.recording.reader import Recording
-from flowsim.report.against import first_difference
-from flowsim.report.exact_parts import ExactPart
-from flowsim.report.laws import law_data
-from flowsim.report.page import Against, page, viewer_bytes
-from flowsim.report.payload import BUDGET_BYTES, Span, build_payload
+from flowsim.report.payload import BUDGET_BYTES, Span
 from flowsim.report.picture import find_browser, picture
 from flowsim.scenario.new_file import new_file
 from flowsim.trace.links import LINK_PARTS, VIEWS
@@ -121,7 +115,8 @@ def report(
         recording, path, size or BUDGET_BYTES, span=span, against=against, laws=laws, quiet=json_output, limits=limits
     )
     if png is not None and browser is not None:
-        _write("--png", png, picture(browser, path.read_bytes(), link))
+        with new_file("--png", png) as file:
+            file.write(picture(browser, path.read_bytes(), link))
         document["png"] = str(png)
     if open_:
         webbrowser.open(path.resolve().as_uri() + link)
@@ -148,56 +143,11 @@ def _checked(link: str) -> str:
     return link
 
 
-def write_report(
-    recording: Path,
-    html: Path,
-    budget_bytes: int = BUDGET_BYTES,
-    *,
-    span: Span | None = None,
-    against: Path | None = None,
-    laws: bool = True,
-    quiet: bool,
-    limits: Limits = DEFAULT_LIMITS,
-) -> dict[str, Any]:
-    """Writes the report of a recording to the file ``html``; returns what the command prints as JSON."""
-    paths = [recording] if against is None else [recording, against]
-    opened = [Recording.open(path, limits=limits) for path in paths]
-    difference = first_difference(*opened) if len(opened) == 2 else None
-    payload, *others = [
-        build_payload(
-            one,
-            str(path),
-            _judged(path, one, quiet) if laws else None,
-            (budget_bytes - viewer_bytes()) // len(paths),
-            span,
-            difference,
-        )
-        for path, one in zip(paths, opened, strict=True)
-    ]
-    content = page(payload, Against(others[0], difference) if others else None).encode()
-    _write("--html", html, content)
-    return {
-        "report": str(html),
-        "bytes": len(content),
-        "facts": payload.facts,
-        "omitted": list(payload.omitted),
-        "look_at": [one.as_data() for one in payload.look_at],
-        "parts": None if payload.parts is None else [_part_data(part) for part in payload.parts],
-        "against": None if against is None else {"recording": str(against), "first_difference": difference},
-        "png": None,
-        "exit_code": 0,
-    }
-
-
 def _span(from_: str | None, to: str | None) -> Span | None:
     from_ns, to_ns = moment_ns("--from", from_), moment_ns("--to", to)
     if from_ns is not None and to_ns is not None and from_ns >= to_ns:
         raise BadInput(f"--from {from_} is not before --to {to}")
     return None if from_ns is None and to_ns is None else Span(from_ns, to_ns)
-
-
-def _part_data(part: ExactPart) -> dict[str, Any]:
-    return {"first": part.first, "end": part.end, "why": list(part.why)}
 
 
 def _text(document: dict[str, Any]) -> str:
@@ -218,15 +168,3 @@ def _text(document: dict[str, Any]) -> str:
     if document["omitted"]:
         lines.append(f"note: without {', '.join(document['omitted'])}: they need a larger --budget")
     return "\n".join(lines)
-
-
-def _judged(path: Path, recording: Recording, quiet: bool) -> dict[str, Any]:
-    """The verdicts of the laws, without Spark."""
-    with count_progress("judging", quiet) as progress:
-        verdicts = Judge("python").judge([path], [recording], [], progress)
-    return law_data(recording, str(path), verdicts)
-
-
-def _write(option: str, path: Path, content: bytes) -> None:
-    with new_file(option, path) as file:
-        file.write(content)

@@ -34,7 +34,7 @@ from flowsim.cli.options import (
 )
 from flowsim.cli.progress import run_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
-from flowsim.cli.summary import run_data, run_waits, show_run
+from flowsim.cli.summary import exit_code, run_data, run_waits, show_run
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
@@ -258,13 +258,3 @@ def _interrupted(done: ScenarioRun, out: Path) -> Answer:
         sys.stderr.write("interrupted\n")
 
     return Answer({**run_data(done, waits), "out": str(out), "error": error, "exit_code": int(code)}, show, code)
-
-
-def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:
-    """Returns the exit code of a run. An unexpected failure of the job has priority over unmet expectations."""
-    job = next(outcome for outcome in done.expectations if outcome.what == "job")
-    if job.met is False and done.result.status in (JobStatus.FAILED, JobStatus.DEADLOCKED):
-        return ExitCode.JOB_FAILED
-    if unexpected or any(outcome.met is False for outcome in done.expectations):
-        return ExitCode.BROKEN
-    return ExitCode.FINE

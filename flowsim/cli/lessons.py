@@ -11,12 +11,14 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 from flowsim.learn.answers import form, options, text_of
+from flowsim.learn.classroom import LearnerProgress, LessonSummary
 from flowsim.learn.exercise import Grade, KeyPlace
 from flowsim.learn.lesson import Lesson
 from flowsim.learn.lesson_model import QuestionModel
 from flowsim.learn.predictions import Predictions
 from flowsim.learn.sections import without_links
 from flowsim.learn.workplace import Progress, Workplace
+from flowsim.quantities import count_text
 
 
 def show_list(console: Console, found: Sequence[tuple[Lesson, Progress]]) -> None:
@@ -30,6 +32,29 @@ def show_list(console: Console, found: Sequence[tuple[Lesson, Progress]]) -> Non
         table.add_row(lesson.name, lesson.title, str(lesson.model.minutes), progress.text)
     console.print(table)
     console.print("begin    flowsim learn NAME", soft_wrap=True)
+
+
+def show_class(console: Console, found: Sequence[LearnerProgress], of_lessons: Sequence[LessonSummary]) -> None:
+    """Prints a row for each learner with a column for each lesson, and what the class predicted wrong."""
+    table = Table()
+    table.add_column("learner", overflow="fold")
+    for summary in of_lessons:
+        table.add_column(summary.lesson.partition("_")[0], no_wrap=True)
+    cell_of = {(each.learner, each.lesson): _cell(each.progress) for each in found}
+    for learner in dict.fromkeys(each.learner for each in found):
+        table.add_row(learner, *(cell_of.get((learner, summary.lesson), "") for summary in of_lessons))
+    console.print(table)
+    for summary in of_lessons:
+        counts = f"{summary.predicted} predicted, {summary.passed} passed the exercise"
+        console.print(f"{summary.lesson}: {count_text(summary.learners, 'learner')}, {counts}", soft_wrap=True)
+        for name, count in summary.wrong.items():
+            console.print(f"  wrong  {name}: {count} of {summary.predicted}", soft_wrap=True)
+
+
+def _cell(progress: Progress) -> str:
+    predicted = f"{progress.right}/{progress.questions}" if progress.questions else ""
+    graded = "passed" if progress.passed else count_text(progress.checks, "check") if progress.checks else ""
+    return " ".join(part for part in (predicted, graded) if part)
 
 
 def show_start(console: Console, lesson: Lesson, place: Workplace) -> None:

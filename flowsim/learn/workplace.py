@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, Self
+
+from pydantic import Field, ValidationError, model_validator
 
 from flowsim.errors import BadInput
-from flowsim.named_pipe import file_bytes
 from flowsim.quantities import count_text
 from flowsim.recording.written_file import write_file
+from flowsim.scenario.loader import read_text
+from flowsim.scenario.types import Name, Strict
+from flowsim.scenario.yaml.messages import report
+from flowsim.scenario.yaml.positions import read_document
+from flowsim.scenario.yaml.problems import Problems
 
 SCENARIO_FILE: Final = "scenario.yaml"
 PROGRESS_FILE: Final = "progress.json"
+Count = Annotated[int, Field(ge=0)]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Strict):
     """What the learner has done in a lesson."""
 
-    right: int = 0
-    """The number of right predictions of the last attempt."""
-    questions: int = 0
-    """The number of questions of the last attempt; 0: not answered yet."""
-    checks: int = 0
-    """How often the exercise was graded."""
-    passed: bool = False
-    """True if a graded scenario passed."""
-    failed: int = 0
-    """How many checks failed; each of them shows one more hint."""
+    right: Count = Field(default=0, description="The number of right predictions of the last attempt.")
+    questions: Count = Field(default=0, description="The number of its questions; 0: not answered yet.")
+    wrong: list[Name] = Field(default=[], description="The names of the questions whose predictions were wrong.")
+    checks: Count = Field(default=0, description="How often the exercise was graded.")
+    passed: bool = Field(default=False, description="True if a graded scenario passed.")
+    failed: Count = Field(default=0, description="How many checks failed; each of them shows one more hint.")
+
+    @model_validator(mode="after")
+    def _counts_fit(self) -> Self:
+        if self.right > self.questions:
+            raise ValueError(f"{self.right} right predictions of {count_text(self.questions, 'question')}")
+        return self
 
     @property
     def text(self) -> str:
@@ -37,6 +45,24 @@ class Progress:
         predicted = f"{self.right} of {count_text(self.questions, 'prediction')} right" if self.questions else ""
         graded = "" if not self.checks else "exercise passed" if self.passed else "exercise not passed yet"
         return ", ".join(part for part in (predicted, graded) if part)
+
+
+def read_progress(path: Path) -> Progress:
+    """Reads a progress file. Raises ScenarioError with the positions of all errors."""
+    text = read_text(path)
+    document = read_document(text if text.strip() else "[]", str(path))
+    problems = Problems(document)
+    if not isinstance(document.value, dict):
+        problems.at(
+            (), f"expected the progress of a lesson, a mapping with the keys {', '.join(Progress.model_fields)}"
+        )
+        problems.raise_any()
+    try:
+        return Progress.model_validate(document.value)
+    except ValidationError as error:
+        report(error, Progress, document.value, problems)
+        problems.raise_any()
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,30 +92,36 @@ class Workplace:
         """The lesson as one page for a browser."""
         return self.folder / "lesson.html"
 
+    @property
+    def progress_file(self) -> Path:
+        return self.folder / PROGRESS_FILE
+
     def progress(self) -> Progress:
         """Reads the progress. Raises BadInput if the file is damaged."""
-        path = self.folder / PROGRESS_FILE
-        try:
-            stored = {"failed": 0} | json.loads(file_bytes(path))
-            return Progress(**{name: type(default)(stored[name]) for name, default in asdict(Progress()).items()})
-        except (FileNotFoundError, NotADirectoryError):
+        if not self.progress_file.exists():
             return Progress()
-        except (OSError, ValueError, TypeError, KeyError):
-            raise BadInput(f"{path}: expected progress of a lesson: remove the file to start again") from None
+        try:
+            return read_progress(self.progress_file)
+        except BadInput as error:
+            raise BadInput(f"{error}\nremove the file to start the lesson again") from None
 
-    def predicted(self, right: int, questions: int) -> None:
-        """Stores the result of an attempt."""
-        self._store(replace(self.progress(), right=right, questions=questions))
+    def predicted(self, questions: int, wrong: list[str]) -> None:
+        """Stores the result of an attempt; ``wrong``: the names of the questions with wrong predictions."""
+        update = {"right": questions - len(wrong), "questions": questions, "wrong": wrong}
+        self._store(self.progress().model_copy(update=update))
 
     def graded(self, passed: bool) -> None:
         """Stores the result of a check; an exercise that was passed once stays passed."""
         before = self.progress()
-        failed = before.failed + (not passed)
-        self._store(replace(before, checks=before.checks + 1, passed=before.passed or passed, failed=failed))
+        update = {
+            "checks": before.checks + 1,
+            "passed": before.passed or passed,
+            "failed": before.failed + (not passed),
+        }
+        self._store(before.model_copy(update=update))
 
     def _store(self, progress: Progress) -> None:
-        path = self.folder / PROGRESS_FILE
         try:
-            write_file(path, (json.dumps(asdict(progress), indent=2) + "\n").encode())
+            write_file(self.progress_file, (json.dumps(progress.model_dump(), indent=2) + "\n").encode())
         except OSError as error:
-            raise BadInput(f"{path}: cannot be written: {error.strerror or error}") from None
+            raise BadInput(f"{self.progress_file}: cannot be written: {error.strerror or error}") from None

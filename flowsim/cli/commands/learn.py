@@ -20,6 +20,7 @@ from flowsim.cli.report_file import write_report
 from flowsim.cli.shipped_scenarios import SCHEMA_FILE, SCHEMA_LINE, schema_text, write_new
 from flowsim.errors import BadInput
 from flowsim.learn.answers import Value, form, options, parsed, text_of
+from flowsim.learn.classroom import read_class, summaries
 from flowsim.learn.exercise import grade, grade_solution, keys_to_change
 from flowsim.learn.lesson import Lesson, lesson_named, lessons, names
 from flowsim.learn.lesson_page import Surroundings, lesson_page
@@ -57,6 +58,15 @@ Lessons = Annotated[
     Path | None,
     typer.Option("--lessons", metavar="DIR", help="A folder of other lessons: NN_name.md.", show_default=False),
 ]
+Class = Annotated[
+    Path | None,
+    typer.Option(
+        "--class",
+        metavar="DIR",
+        help="For teachers: tabulate the progress in DIR/LEARNER/LESSON of all learners.",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace the learner's scenario by that of the lesson.")]
 Open = Annotated[
     bool,
@@ -72,6 +82,7 @@ def learn(
     verify: Verify = False,
     directory: Dir = DEFAULT_DIR,
     folder: Lessons = None,
+    class_: Class = None,
     force: Force = False,
     open_: Open = False,
     json_output: Json = False,
@@ -82,6 +93,10 @@ def learn(
     the browser (--open). Then it runs the scenario, compares the answers with the run, explains it, and writes the report.
     Exit code 1: a prediction is wrong, or the exercise is not solved.
     """
+    if class_ is not None:
+        if name or check or answers or verify or force or open_:
+            raise BadInput("--class tabulates all lessons: leave NAME and the other options out")
+        return _class(class_)
     if name is None:
         if check or answers or verify or force or open_:
             raise BadInput("--check, --answers, --verify, --force and --open need the NAME of a lesson")
@@ -111,6 +126,17 @@ def learn(
     return _predicted(lesson, place, given, open_, json_output)
 
 
+def _class(folder: Path) -> Answer:
+    found = read_class(folder)
+    of_lessons = summaries(found)
+    document = {
+        "learners": [{"learner": each.learner, "lesson": each.lesson, **each.progress.model_dump()} for each in found],
+        "lessons": [asdict(each) for each in of_lessons],
+        "exit_code": 0,
+    }
+    return Answer(document, lambda console: shown.show_class(console, found, of_lessons))
+
+
 def _listed(directory: Path, folder: Path | None) -> Answer:
     progress_of = [(lesson, Workplace(directory / lesson.name).progress()) for lesson in lessons(folder)]
     document = [
@@ -118,7 +144,7 @@ def _listed(directory: Path, folder: Path | None) -> Answer:
             "lesson": lesson.name,
             "title": lesson.title,
             "minutes": lesson.model.minutes,
-            **asdict(progress),
+            **progress.model_dump(),
         }
         for lesson, progress in progress_of
     ]
@@ -198,7 +224,7 @@ def _predicted(lesson: Lesson, place: Workplace, given: dict[str, Value], open_:
     run = run_lesson(lesson, place.out)
     predictions = compared(lesson, given, run)
     right = sum(answer.is_right for answer in predictions.answers)
-    place.predicted(right, len(predictions.answers))
+    place.predicted(len(predictions.answers), [each.name for each in predictions.answers if not each.is_right])
     if open_:
         _open_page(lesson, run, place, given, quiet)
     else:

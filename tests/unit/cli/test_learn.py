@@ -197,6 +197,7 @@ def test_verify_prints_answers_and_refuses_an_exercise_that_asks_for_nothing(
     [
         (["07_nothing"], "there is no lesson '07_nothing' (known: 01_small); flowsim learn lists them"),
         (["--check"], "--check, --answers, --verify, --force and --open need the NAME of a lesson"),
+        (["1", "--class", "lessons"], "--class tabulates all lessons: leave NAME and the other options out"),
         (["1", "--check", "--verify"], "use one of --check, --answers and --verify"),
         (["1", "--check", "--force"], "--force and --open belong to the start of a lesson"),
         (
@@ -230,7 +231,75 @@ def test_damaged_progress_is_reported(flowsim: Any, small: list[str], tmp_path: 
     (tmp_path / "learn" / "01_small" / "progress.json").write_text("[]")
     called = flowsim("learn", *small)
     assert called.code == 2
-    assert "progress.json: expected progress of a lesson: remove the file to start again" in called.err
+    assert called.err == (
+        "error: learn/01_small/progress.json:1:1 the document: expected the progress of a lesson, a mapping with the keys "
+        "right, questions, wrong, checks, passed, failed\nremove the file to start the lesson again\n"
+    )
+
+
+def test_class_has_a_row_for_each_learner_and_counts_wrong_predictions(
+    flowsim: Any, small: list[str], tmp_path: Path
+) -> None:
+    for learner, answers in (("ada", "right.json"), ("bob", "wrong.json")):
+        flowsim("learn", "1", *small, "--dir", f"class/{learner}", "--answers", answers)
+    copy = tmp_path / "class" / "ada" / "01_small" / "scenario.yaml"
+    copy.write_text(copy.read_text().replace(*SOLVED))
+    for learner in ("ada", "bob"):
+        flowsim("learn", "1", *small, "--dir", f"class/{learner}", "--check")
+    called = flowsim("learn", "--class", "class")
+    assert called.code == 0
+    assert re.findall(r"│ (\w+) +│ (.+?) +│", called.out) == [("ada", "7/7 passed"), ("bob", "6/7 1 check")]
+    assert "01_small: 2 learners, 2 predicted, 1 passed the exercise\n  wrong  many: 1 of 2\n" in called.out
+    document = flowsim("learn", "--class", "class", "--json").document
+    assert document["learners"][1] == {
+        "learner": "bob", "lesson": "01_small", "right": 6, "questions": 7, "wrong": ["many"], "checks": 1,
+        "passed": False, "failed": 1,
+    }  # fmt: skip
+    assert document["lessons"] == [
+        {
+            "lesson": "01_small",
+            "learners": 2,
+            "predicted": 2,
+            "right": 13,
+            "questions": 14,
+            "passed": 1,
+            "wrong": {"many": 1},
+        }
+    ]
+
+
+def test_damaged_progress_in_a_class_is_reported_with_its_file_and_place(flowsim: Any, tmp_path: Path) -> None:
+    damaged = {
+        "ada": "", "bob": '{"right": 1,', "carl": '{\n  "right": "1", "wright": 2\n}', "dan": '{"checks": -1}',
+        "eve": '{"right": 3}',
+    }  # fmt: skip
+    for learner, text in damaged.items():
+        folder = tmp_path / "class" / learner / "06_lateness"
+        folder.mkdir(parents=True)
+        (folder / "progress.json").write_text(text)
+    called = flowsim("learn", "--class", "class")
+    assert (called.code, called.out) == (2, "")
+    first, *others = called.err.splitlines()
+    keys = "right, questions, wrong, checks, passed, failed"
+    expected = f"the document: expected the progress of a lesson, a mapping with the keys {keys}"
+    assert first == f"error: class/ada/06_lateness/progress.json:1:1 {expected}"
+    assert others == [
+        "class/bob/06_lateness/progress.json:1:13 invalid YAML: expected the node content, but found '<stream end>'",
+        "class/carl/06_lateness/progress.json:2:12 right: expected an integer, got '1'",
+        "class/carl/06_lateness/progress.json:2:17 wright: unknown key 'wright' (did you mean 'right'?)",
+        "class/dan/06_lateness/progress.json:1:12 checks: expected a value >= 0, got -1",
+        "class/eve/06_lateness/progress.json:1:1 the document: 3 right predictions of 0 questions",
+        "repair or remove these files, and repeat the command",
+    ]
+
+
+def test_class_without_a_folder_or_progress_is_misuse(flowsim: Any, tmp_path: Path) -> None:
+    called = flowsim("learn", "--class", "none")
+    assert (called.code, called.err) == (2, "error: none: there is no such folder\n")
+    (tmp_path / "empty").mkdir()
+    called = flowsim("learn", "--class", "empty")
+    expected = "error: empty: there is no progress: expected files such as empty/ada/06_lateness/progress.json\n"
+    assert (called.code, called.err) == (2, expected)
 
 
 LINK = re.compile(r"\.\./|\]\(")

@@ -27,8 +27,9 @@ from flowsim.history.task_states import output_waits
 from flowsim.history.windows import fires_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.trace.links import report_link
-from flowsim.trace.time import utc_text
+from flowsim.trace.time import moment_text, utc_text
 from flowsim.units import NO_TIMESTAMP
+from flowsim.why.about import window_words
 from flowsim.why.run_facts import RunFacts
 
 LEAST: Final = 3
@@ -45,7 +46,7 @@ _ENDS: Final = {LifeEvent.FINISHED: "finishes", LifeEvent.CANCELED: "is canceled
 class LookAt:
     """``link``: the part of the address of a report after ``#``. ``task`` and ``seq``: of the fact, None: none is recorded.
 
-    ``time_ns``: since the start of the run.
+    ``time_ns``: since the start of the run. ``question``: the words of ``flowsim why`` that ask about it; () without one.
     """
 
     what: str
@@ -54,9 +55,13 @@ class LookAt:
     task: int | None
     seq: int | None
     time_ns: int
+    question: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        return asdict(self)
+        """For a report, which has the answers itself."""
+        data = asdict(self)
+        del data["question"]
+        return data
 
 
 def look_at(facts: RunFacts, laws: Mapping[str, Any] | None = None) -> list[LookAt]:
@@ -81,7 +86,8 @@ def _failures(facts: RunFacts) -> Iterator[LookAt]:
         who = facts.task(failure.task) if failure.task >= 0 else "the job"
         text = f"{who} fails at {facts.moment(failure.time_ns)}{_because(facts, failure)}"
         view = "timeline" if failure.restarted_ns is None else "checkpoints"
-        yield _at(facts, "failure", view, text, row, time_ns=failure.time_ns)
+        question = ("failed",) if failure.restarted_ns is None else ("restart", str(failure.failure))
+        yield _at(facts, "failure", view, text, row, time_ns=failure.time_ns, question=question)
         return
     for event, verb in (
         (LifeEvent.FAILED, "fails"),
@@ -93,7 +99,7 @@ def _failures(facts: RunFacts) -> Iterator[LookAt]:
             failed = facts.recording.manifest.failure
             cause = "" if failed is None or event is not LifeEvent.FAILED else f": {_short(failed.cause)}"
             text = f"{facts.task(row['task'])} {verb}, at {facts.moment(row['time_ns'])}{cause}"
-            yield _at(facts, "failure", "timeline", text, row)
+            yield _at(facts, "failure", "timeline", text, row, question=("failed",))
             return
 
 
@@ -128,7 +134,14 @@ def _late(facts: RunFacts) -> Iterator[LookAt]:
     number = f"the first of {count_text(len(drops), 'late record')}" if len(drops) > 1 else "the only late record"
     where = facts.operator_in(row["task"], row["operator"])
     text = f"{record} is late at {where} at {facts.moment(row['time_ns'])}: {times}; {number}"
-    yield _at(facts, "late record", "event-time", text, row)
+    yield _at(facts, "late record", "event-time", text, row, question=_question_of_late(facts, drops, row))
+
+
+def _question_of_late(facts: RunFacts, drops: Rows, row: Row) -> tuple[str, ...]:
+    value = facts.names.value(row["fingerprint"])
+    same = drops.equal(fingerprint=row["fingerprint"], timestamp=row["timestamp"])
+    task = ("--task", facts.task(row["task"])) if len(same) > 1 else ()
+    return ("late", f"{value}@{row['timestamp']}", *task) if value else ()
 
 
 def _back_pressure(facts: RunFacts) -> Iterator[LookAt]:
@@ -148,7 +161,8 @@ def _back_pressure(facts: RunFacts) -> Iterator[LookAt]:
         f"{facts.task(task)} waits for output buffers {share:.0%} of the run: the longest wait begins at "
         f"{facts.moment(row['time_ns'])} and takes {duration_text(int(lengths[at]))}"
     ).replace("%", " %")
-    yield _at(facts, "back-pressure", "timeline", text, row)
+    begin = moment_text(row["time_ns"] - facts.start_ns)
+    yield _at(facts, "back-pressure", "timeline", text, row, question=("waiting", facts.task(task), "--at", begin))
 
 
 def _queue(facts: RunFacts) -> Iterator[LookAt]:
@@ -181,6 +195,7 @@ def _checkpoint(facts: RunFacts) -> Iterator[LookAt]:
         row,
         chosen.triggered_ns,
         more=link,
+        question=("checkpoint", str(chosen.checkpoint)),
     )
 
 
@@ -293,7 +308,7 @@ def _fire(facts: RunFacts) -> Iterator[LookAt]:
             f"{window_bounds(row, 'window')}{facts.of_key(row['key'])} fires with {count_text(row['rows'], 'record')}"
         )
         text = f"{window} at {facts.operator_in(row['task'], row['operator'])} at {facts.moment(row['time_ns'])}"
-        yield _at(facts, "first fire", "event-time", text, row)
+        yield _at(facts, "first fire", "event-time", text, row, question=("fired", *window_words(facts, row)))
 
 
 def _arrival(facts: RunFacts) -> Iterator[LookAt]:
@@ -342,12 +357,13 @@ def _at(
     *,
     channel: int | None = None,
     more: str = "",
+    question: tuple[str, ...] = (),
 ) -> LookAt:
     """``time_ns``: on the clock of the facts, without ``row``."""
     since_start = (time_ns if row is None else row["time_ns"]) - facts.start_ns
     task, seq = (None, None) if row is None else (row["task"], row["seq"])
     link = report_link(view, task=task, seq=seq, time_ns=since_start, channel=channel)
-    return LookAt(what, text, f"{link}&{more}" if more else link, task, seq, since_start)
+    return LookAt(what, text, f"{link}&{more}" if more else link, task, seq, since_start, question)
 
 
 def _record(facts: RunFacts, fingerprint: int) -> str:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.history.rows import Row
 from flowsim.history.windows import Window
 from flowsim.laws.job_graph import Operator
 from flowsim.why.run_facts import RunFacts
@@ -50,6 +51,12 @@ class About:
     def has(self, operator: Operator) -> bool:
         """Whether it is about an operator, or about one in the same chain."""
         return not self.operators or operator.vertex in {one.operator.vertex for one in self.operators}
+
+
+def window_words(facts: RunFacts, row: Row) -> list[str]:
+    """Returns the words for the window and the key of a fact."""
+    key = facts.names.key(row["key"]).strip('"')
+    return [f"[{row['window_start']}, {row['window_end']})", *filter(None, [key])]
 
 
 def about_of(facts: RunFacts, words: Sequence[str], *, takes_timestamp: bool = False) -> About:

@@ -8,7 +8,7 @@ from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.history.timers import lives_of, timer_operators
-from flowsim.why.about import About
+from flowsim.why.about import About, window_words
 from flowsim.why.aligned import exchanges, why_aligned
 from flowsim.why.answer import WhyAnswer
 from flowsim.why.checkpoints.committed import why_committed
@@ -144,8 +144,7 @@ def _fired_example(facts: RunFacts) -> Sequence[str]:
     row = facts.all_rows("window_fire").first()
     if row is None:
         return _timer_example(facts) if facts.is_full else []
-    key = facts.names.key(row["key"]).strip('"')
-    return [f"[{row['window_start']}, {row['window_end']})", *filter(None, [key])]
+    return window_words(facts, row)
 
 
 def _state_example(facts: RunFacts) -> Sequence[str]:

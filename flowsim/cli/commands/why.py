@@ -13,6 +13,7 @@ from flowsim.cli.options import Json, Limit
 from flowsim.errors import BadInput
 from flowsim.limits import limits_of
 from flowsim.recording.reader import Recording
+from flowsim.report.look_at import look_at
 from flowsim.trace.time import moment_ns
 from flowsim.why.answer import command_text
 from flowsim.why.explanation import Explanation, explain, report_beside
@@ -86,7 +87,7 @@ def why(
     """Explain what happened in a recorded run, or why it did not happen, as a chain of causes.
 
     Each cause names the rules of Flink that explain it and, if the recording has a report, links to its fact there. Without
-    QUESTION: list the questions, each with an example for this recording.
+    QUESTION: say where to look first in this run, and list the questions, each with an example for this recording.
 
     For example: flowsim why out/run late
 
@@ -107,16 +108,28 @@ def why(
 
 
 def _questions(path: Path, facts: RunFacts) -> Answer:
+    """Where to look first, with the questions about it, then all questions."""
+    moments = look_at(facts)
+    first = [command_text("why", str(path), *one.question) if one.question else None for one in moments]
     rows = []
     for question in QUESTIONS.values():
         example = question.example(facts)
         given = [command_text("why", str(path), question.name, *example)] if example else []
         rows.append((command_text("why", str(path), question.name), question.words, question.summary, given))
-    document = [
-        {"command": text, "about": words, "summary": summary, "examples": given} for text, words, summary, given in rows
-    ]
+    document = {
+        "look_at": [{**one.as_data(), "command": text} for one, text in zip(moments, first, strict=True)],
+        "questions": [
+            {"command": text, "about": words, "summary": summary, "examples": given}
+            for text, words, summary, given in rows
+        ],
+    }
 
     def show(console: Console) -> None:
+        for one, question in zip(moments, first, strict=True):
+            console.print(f"{one.what}: {one.text}", soft_wrap=True)
+            if question:
+                console.print(f"{_INDENT}{question}", soft_wrap=True)
+        console.print()
         for text, words, summary, given in rows:
             console.print(f"{text} {words}".rstrip(), soft_wrap=True)
             console.print(f"{_INDENT}{summary}", soft_wrap=True)

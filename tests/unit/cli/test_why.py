@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.trace.time import moment_text
 from flowsim.why.questions import QUESTIONS
 from tests.unit.cli.conftest import Flowsim
 
@@ -63,12 +64,34 @@ def test_questions_are_listed_without_a_question(recorded: Flowsim) -> None:
 
     assert all(f"flowsim why run {name}" in listed for name in QUESTIONS)
     assert "for example: flowsim why run late '[\"a\",4]@5'" in listed
-    for row in recorded("why", "run", "--json").document:
+    questions = recorded("why", "run", "--json").document["questions"]
+    for row in questions:
         for example in row["examples"]:
             assert recorded(*shlex.split(example)[1:]).code == 0
-    assert {row["command"] for row in recorded("why", "run", "--json").document} == {
-        f"flowsim why run {name}" for name in QUESTIONS
-    }
+    assert {row["command"] for row in questions} == {f"flowsim why run {name}" for name in QUESTIONS}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "asked"),
+    [
+        ("03_slow_sink_backpressure", {"back-pressure": "waiting"}),
+        ("12_three_lateness_settings", {"late record": "late", "first fire": "fired"}),
+        ("40b_unaligned_under_back_pressure", {"failure": "restart", "checkpoint": "checkpoint"}),
+    ],
+)
+def test_list_of_questions_begins_with_moments_and_the_questions_about_them(
+    scenario: str, asked: dict[str, str], flowsim: Flowsim
+) -> None:
+    flowsim("run", ROOT / f"scenarios/{scenario}.yaml", "--record", "full", "--out", "run")
+    listed = flowsim("why", "run").out
+    moments = flowsim("why", "run", "--json").document["look_at"]
+
+    assert {one["what"]: shlex.split(one["command"])[3] for one in moments if one["command"]} == asked
+    assert listed.startswith(f"{moments[0]['what']}: {moments[0]['text']}\n    {moments[0]['command']}\n")
+    for one in moments:
+        if one["command"]:
+            answer = flowsim(*shlex.split(one["command"])[1:], "--json").document
+            assert one["time_ns"] == answer["statement"]["at_ns"] or moment_text(one["time_ns"]) in str(answer)
 
 
 @pytest.mark.parametrize(

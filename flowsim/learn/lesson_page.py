@@ -63,7 +63,7 @@ def lesson_page(
         "title": escape(lesson.title),
         "name": escape(lesson.name),
         "minutes": str(lesson.model.minutes),
-        "back": f'<a href="{escape(around.lessons)}">All lessons</a>' if around.lessons else "",
+        "back": f'<a class="screen" href="{escape(around.lessons)}">All lessons</a>' if around.lessons else "",
         "problem": _html(lesson.problem),
         "scenario": escape(lesson.scenario.text.strip("\n")),
         "questions": "\n".join(_fields(questions)),
@@ -102,15 +102,16 @@ def _fields(questions: Mapping[str, QuestionModel]) -> Iterator[str]:
         key = escape(name)
         yield (
             f'<fieldset data-question="{key}"><legend>{number}. {_inline(question.ask)}</legend>'
-            f'{_control(key, question)}<p class="form" id="form-{key}">{escape(_hint(question))}</p>'
+            f'{_control(key, question)}<p class="form" id="form-{key}">{_hint(question)}</p>'
             f'<p class="grade" role="status"></p></fieldset>'
         )
 
 
 def _hint(question: QuestionModel) -> str:
     if question.order is not None:
-        return "Click the events in their order; click one again to take it out."
-    return "" if options(question) else f"Answer: {form(question)}"
+        screen, paper = "Click the events in their order; click one again to take it out.", "Number the events."
+        return f'<span class="screen">{screen}</span><span class="paper">{paper}</span>'
+    return "" if options(question) else escape(f"Answer: {form(question)}")
 
 
 def _control(key: str, question: QuestionModel) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -23,6 +24,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ANSWERS = {"strict": "3,6; 1,5", "late": "4,6", "forgiving": "3,6; 4,10; 1,5", "dropped": "1"}
 SAMPLE = ("06_lateness",)
+COLOURS = "() => ['color', 'backgroundColor'].map((name) => getComputedStyle(document.body)[name])"
+"""Of the text, and behind it."""
+MARGIN = dict.fromkeys(("top", "right", "bottom", "left"), "14mm")
 TRIED: dict[str, tuple[str, ...]] = {
     "order": ("a,1; b,2; a,3", "a,1\nb,2\na,3\n", "'a', 1;b,\"2\" ; a,3;", "a,3; b,2; a,1", "a,1; b,2", "none", "-", "", "; "),
     "names": ("a,b,a", "b; a; a", " B,a,a", "b,a,a,", "a,b", "None"),
@@ -158,6 +162,27 @@ def test_learner_who_gives_up_sees_the_answers_and_the_run(
     expect(page.locator("fieldset.wrong")).to_have_count(7)
     expect(page.locator("#score")).to_contain_text("0 of 7 predictions right")
     assert "received" in report_of(page).locator("body").inner_text()
+
+
+def test_printed_page_is_a_sheet_for_predictions(open_lesson: Callable[..., Page], small: tuple[str, ...]) -> None:
+    page = open_lesson(*small)
+    page.evaluate("window.print = () => (window.printed = true)")
+    page.click("text=Print as a sheet")
+    assert page.evaluate("window.printed")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate(COLOURS) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+    shown = page.inner_text("main")
+    assert "\nName\nDate\n" in shown
+    assert "a whole number" in shown
+    assert "Number the events." in shown
+    assert re.search("Grade|give up|Click", shown) is None
+    fields = page.locator("input:not([type]), textarea")
+    assert fields.evaluate_all("all => all.map((one) => one.getBoundingClientRect().height > 30)") == [True] * 4
+
+
+def test_shipped_lesson_is_printed_on_two_pages(open_lesson: Callable[..., Page], shipped: str) -> None:
+    page = open_lesson(shipped)
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", margin=MARGIN))) == 2
 
 
 def test_page_opens_graded_with_the_answers_of_a_file(

@@ -15,6 +15,7 @@ from flowsim.learn.predictions import run_lesson
 from flowsim.learn.sections import anchor, sections
 from flowsim.scenario.loader import load_text
 
+NANOSECONDS = re.compile(r"\d{6,}|\d,\d{3},\d{3}")
 ROOT = Path(__file__).parents[3]
 
 
@@ -51,6 +52,8 @@ def test_solution_passes_and_unchanged_scenario_fails(name: str) -> None:
     unchanged = grade(lesson, lesson.scenario)
     assert not unchanged.passed
     assert all("unchanged" not in finding.expected for finding in unchanged.findings), "it was run"
+    for finding in (*solution.findings, *unchanged.findings):
+        assert NANOSECONDS.search(f"{finding.found} {finding.expected}") is None, "times have units"
 
 
 @pytest.mark.parametrize("name", names())

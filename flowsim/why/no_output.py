@@ -9,10 +9,11 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import LifeEvent
 from flowsim.history.windows import Pane, panes_of, pending, window_operators
 from flowsim.laws.job_graph import Operator
+from flowsim.laws.windows.plan import window_plan
 from flowsim.quantities import count_text
 from flowsim.recording.manifest import RunStatus
 from flowsim.trace.sentence import window_text
-from flowsim.trace.time import event_time
+from flowsim.trace.time import event_time, span_text
 from flowsim.why.about import About, OperatorAt, about_of, keys_of
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
@@ -179,8 +180,34 @@ def _nothing(facts: RunFacts, about: About, keys: frozenset[int] | None, everyth
     notes = (f"windows with records: {shown}",) if texts else ()
     text = f"No record of {what} has arrived: a window exists only from its first record on."
     causes = missing_key(facts, keys, everything[0].operator) if keys is not None and not of_key else []
+    causes += _not_aligned(facts, about.window, everything)
     statement = _in_snapshot(facts, what, [pane.operator for pane in everything]) or Cause(text, ("10.7",))
     return WhyAnswer(statement, tuple(causes), notes)
+
+
+def _not_aligned(facts: RunFacts, window: tuple[int, int] | None, panes: Sequence[Pane]) -> list[Cause]:
+    """Where the windows of the operators start, if none of them has windows with these bounds (rule 10.1)."""
+    of = {(pane.operator.vertex, pane.operator.operator): pane for pane in reversed(panes)}
+    plans = [(pane, window_plan(pane.operator)) for pane in reversed(of.values())]
+    causes = []
+    for pane, plan in plans:
+        if window is None or plan is None or plan.merging or plan.shape == "global":
+            return []
+        start, end = window
+        behind = (start - plan.offset_ms) % plan.slide_ms
+        if not behind and end - start == plan.size_ms:
+            return []
+        offset = (
+            f", {'plus' if plan.offset_ms > 0 else 'minus'} {span_text(abs(plan.offset_ms))}" if plan.offset_ms else ""
+        )
+        last = window_text(start - behind, start - behind + plan.size_ms)
+        text = (
+            f"{pane.operator.name} has no such window: its windows are {span_text(plan.size_ms)} long, and each starts at a "
+            f"multiple of {span_text(plan.slide_ms)}{offset}. The last one that starts by then is {last}."
+        )
+        first = (pane.waiting or pane.late or pane.fires)[0]
+        causes.append(Cause(text, ("10.1", "10.3"), place_of(first)))
+    return causes
 
 
 def _in_snapshot(facts: RunFacts, what: str, operators: Sequence[Operator]) -> Cause | None:

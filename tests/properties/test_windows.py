@@ -130,7 +130,10 @@ def check_nothing_is_overdue(operator: WindowOperator, watermark: int) -> None:
 def test_window_leaves_nothing_after_its_cleanup_time(
     commands: list[Command], assigner: WindowAssigner, trigger: Trigger | None, lateness: int, evicts: bool
 ) -> None:
-    """I10.c, I10.d: neither contents nor timers, nor what triggers keep, nor a place in the set of windows."""
+    """I10.c, I10.d: neither contents nor timers, nor what triggers keep, nor a place in the set of windows.
+
+    So a merge only finds windows that end later, and never fails (rule 10.26).
+    """
     if trigger is not None and is_merging(assigner) and not trigger.can_merge():
         trigger = None
     emits_contents = InternalProcessWindowFunction(EmitsContents())

@@ -277,7 +277,8 @@ class WindowModel:
 
     def _clean_up_touched(self, new: PaneId, absorbed: Collection[tuple[int, int]]) -> None:
         """A window that ends now may have been cleaned up just before, unless its merge was recorded."""
-        self._certain = True
+        # Rule 10.26: a merge that ends with this millisecond fails the job, and is not recorded.
+        self._certain = last_of(new[1], new[2]) > self.now_ms
         ended = [pane for pane in self._windows.of(new[0]) if pane[2] <= new[1] and pane[1:] not in absorbed]
         for pane in ended:
             while (due := self._clock_timers.poll_pane(pane, last_of(*pane[1:]))) is not None:

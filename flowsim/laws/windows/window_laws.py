@@ -154,7 +154,8 @@ In these cases the law judges only the contents of each recorded firing, and the
 - Expected merges, for each intake of a session: one for each window that is merged into a larger one. A merge has key,
   start, end, start and end of the larger window, watermark and intakes before. A processing-time window that ends in
   the millisecond in which the assigned window of the intake begins may have been cleaned up just before. If the rows of
-  `window_merge` directly after the intake contain its merge, it was not cleaned up.
+  `window_merge` directly after the intake contain its merge, it was not cleaned up. If the assigned window ends with
+  the current millisecond, as with a gap of 1 ms, the merge fails the job instead (rule 10.26), and has no row.
 - Actual firings and merges: the rows of `window_fire` and `window_merge`, with their derived watermarks and intakes
   before.
 - Rows examined: `window_intake`, `window_fire` and `window_merge` rows of judged operators.

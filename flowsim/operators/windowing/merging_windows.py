@@ -134,14 +134,20 @@ class MergingWindows:
     def _check_end(self, result: Window) -> None:
         operator, end = self._operator, result.max_timestamp()
         if self._assigner.is_event_time():
-            what, now = "the watermark", operator.timers.current_watermark
+            now = operator.timers.current_watermark
             end = as_long(end + operator.lifetime.allowed_lateness_ms)
+            what = "the watermark"
+            why = (
+                "It was not, because its cleanup timer was registered with a longer allowed lateness (a restored job) or "
+                "deleted by the trigger, or the assigner made its end earlier, or end and lateness overflow"
+            )
         else:
             what, now = "processing time", operator.timers.current_processing_time_ms()
+            why = "A session must have a gap of at least 2 ms, and an assigner must not make an end earlier by merging"
         if end <= now:
             raise BadInput(
                 f"the windows of key {operator.current_key!r:.60} merged into {result}, which should have been cleaned up "
-                f"already: {what} is at {now} ms. An assigner must not make a window end earlier by merging (rule 10.26)"
+                f"already: {what} is at {now} ms. {why} (rule 10.26)"
             )
 
 

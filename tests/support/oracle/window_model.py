@@ -251,7 +251,9 @@ class WindowModel:
 
     def _clean_up_touched(self, key: int, new: Window, absorbed: set[Window]) -> None:
         """A window that ends now may have been cleaned up just before; whether it was absorbed tells."""
-        cause, self.cause = self.cause, ALWAYS
+        cause = self.cause
+        if new[1] - 1 > self.now_ms:
+            self.cause = ALWAYS  # A merge that ends now fails the job instead (rule 10.26).
         for window in [w for w in self._known[key] if w[1] <= new[0] and w not in absorbed]:
             while (due := self._clock_timers.poll_window(key, window, last_of(window))) is not None:
                 self._run_late(*due)

@@ -42,6 +42,7 @@ from tests.support.truth.open_window_checks import (
     last_millisecond,
     more_windows,
     no_such_window,
+    not_aligned,
     not_fired,
     of_count,
     only_late,
@@ -284,6 +285,12 @@ HELD: Sequence[Pattern] = (
         r"No record of window \[{a:N}, {b:N}\)(?: of key (?P<key>.+))? has arrived: a window exists only from its "
         r"first record on\.",
         no_such_window,
+    ),
+    event_pattern(
+        "not aligned",
+        r"(?P<op>.+) has no such window: its windows are {size:S} long, and each starts at a multiple of {slide:S}"
+        r"(?:, (?P<sign>plus|minus) {offset:S})?\. The last one that starts by then is window \[{a:N}, {b:N}\)\.",
+        not_aligned,
     ),
     event_pattern("windows with records", r"windows with records: (?P<first>.+)", windows_with_records),
 )

@@ -206,6 +206,19 @@ def no_such_window(claim: Claim) -> bool:
     return True
 
 
+def not_aligned(claim: Claim) -> bool:
+    """Rule 10.1: a record at the start of the window in question is in the window that the sentence names, and not in it."""
+    found = re.search(r"\[(-?[\d,]+), (-?[\d,]+)\)", claim.before[0])
+    assert found is not None
+    asked = int(found[1].replace(",", "")), int(found[2].replace(",", ""))
+    offset = 0 if claim["offset"] is None else ms_of(claim["offset"]) * (1 if claim["sign"] == "plus" else -1)
+    given, named = (offset, ms_of(claim["size"]), ms_of(claim["slide"])), (claim.number("a"), claim.number("b"))
+    operators = [one for one in run_of(claim).operators if one.name == claim["op"]]
+    are = [(of.get("offset_ms", 0), of["size_ms"], of.get("slide_ms", of["size_ms"])) for of in map(params, operators)]
+    windows = [windows_of(one, asked[0]) for one in operators]
+    return given in are and any(named in of for of in windows) and not any(asked in of for of in windows)
+
+
 def pane_of(claim: Claim) -> AskedPane | None:
     """The window that a sentence before has named; None for the global window or one without a key."""
     text = r"[Ww]indow \[(-?[\d,]+), (-?[\d,]+)\) of key (.+?) has not fired(?: again)? at ([^()]+ \(\d+/\d+\))"

@@ -208,6 +208,20 @@ def test_early_or_skipped_processing_time_firing_violates() -> None:
     assert [found["what"] for found in skipped.judged()[0].evidence] == ["expected, but not recorded"]
 
 
+def clock_sessions_of_one_ms() -> History:
+    """Gap 1 by the clock: the session of 1 touches that of 0, and would end with the current millisecond (rule 10.26)."""
+    return History("session_processing_time", {"kind": "processing_time"}, gap_ms=1).row(9, now_ms=0).row(9, now_ms=1)
+
+
+def test_firing_is_not_missing_where_a_merge_fails_the_job() -> None:
+    laws = [law for law in LAWS if law.id == "window-fire"]
+    (prefix,) = check_all(clock_sessions_of_one_ms(), "failed", laws)
+    assert prefix.verdict is Verdict.HOLDS
+    went_on = clock_sessions_of_one_ms().row(9, now_ms=9)
+    (outcome,) = check_all(went_on, "failed", laws)
+    assert [found["what"] for found in outcome.evidence] == ["expected, but not recorded"]
+
+
 def test_unpredictable_window_is_checked_by_contents_with_reason() -> None:
     h = History("tumbling_event_time", {"kind": "custom", "class": "Mine"}, size_ms=10)
     h.row(1).row(2).fire((0, 10), 3, ROW, 2, PURGE).row(3).fire((0, 10), 4, ROW, 3)

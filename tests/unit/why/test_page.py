@@ -155,6 +155,23 @@ PARTS = {
     "32_partition_with_lag --set operators.per_second.parallelism=3 --set expect={} restart": [
         "whatever the parallelism of the other run was", "owns the key groups 86 to 127", "12.23",
     ],
+    "45_days_of_time_zones no-output '[1362787200000, 1362873600000)' --task shanghai": [
+        "shanghai has no such window", "minus 28,800,000 ms (8 h 0 min 0 s)", "[2013-03-08 16:00, 2013-03-09 16:00)",
+        "[10.1, 10.3]",
+    ],
+    "46a_session_merged_after_its_end --set operators.visits.window.allowed_lateness=0 --set actions=[] --set expect={} failed": [
+        "should have been cleaned up already: the watermark is at 21 ms", "registered with a longer allowed lateness", "10.26",
+    ],
+    "46b_session_gap_of_one_ms failed": ["processing time is at 1001 ms", "a gap of at least 2 ms", "10.26"],
+    "47a_output_behind_the_watermark late": ["is late at total (1/1)", "after it had forwarded the watermark", "8.15"],
+    "47a_output_behind_the_watermark late --task reminded": [
+        "is late at reminded (1/1)", "reminders (1/1) emitted the record as a result",
+    ],
+    "47b_held_past_the_watermark late": [
+        "The record is 50 ms behind the highest timestamp that stamped had seen", "a bound of at least 41 ms", "[8.1]",
+    ],
+    "48_moving_bottleneck waiting": ["parsed (1/1): busy 55%", "Sink: out (1/1): busy 55%"],
+    "48_moving_bottleneck waiting --at 750ms": ["Sink: out (1/1) is busy", "It is the bottleneck"],
     "37a_stop_with_savepoint_drain aligned": ["savepoints always are", "[12.47]"],
 }  # fmt: skip
 """The run and the question of each row, and parts of the answer."""

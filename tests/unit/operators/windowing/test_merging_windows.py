@@ -283,6 +283,41 @@ def test_lateness_near_max_watermark_overflows_at_merge_as_in_flink() -> None:
             harness.process_element("a2", 12)
 
 
+def test_merge_fails_after_allowed_lateness_became_shorter() -> None:
+    """Rule 10.26: the timer at 64 ms is that of the longer lateness, and cleans up nothing."""
+    operator = sessions(lateness=60)
+    with harness_of(operator) as harness:
+        harness.process_element("a1", 0)
+        harness.process_watermark(7)
+        operator.lifetime.allowed_lateness_ms = 0
+        harness.process_watermark(8)
+        with pytest.raises(BadInput, match="registered with a longer allowed lateness"):
+            harness.process_element("a2", 4)
+
+
+class OncePerBreak(EventTimeTrigger):
+    """Fires in processing time, and deletes the timer of the end of the window, which is that of its cleanup."""
+
+    def on_element(self, element: object, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
+        ctx.register_processing_time_timer(ctx.get_current_processing_time() + 1)
+        return super().on_element(element, timestamp, window, ctx)
+
+    def on_processing_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:
+        self.clear(window, ctx)
+        return TriggerResult.FIRE_AND_PURGE
+
+
+def test_merge_fails_after_trigger_deleted_the_timer_of_the_cleanup() -> None:
+    """Rules 10.15, 10.26."""
+    operator = sessions(trigger=OncePerBreak())
+    with harness_of(operator) as harness:
+        harness.process_element("a1", 0)
+        harness.set_processing_time(operator.timers.current_processing_time_ms() + 10)
+        harness.process_watermark(9)
+        with pytest.raises(BadInput, match="or deleted by the trigger"):
+            harness.process_element("a2", 4)
+
+
 def test_processing_time_sessions_merge_and_fire_by_clock() -> None:
     operator = sessions(assigner=ProcessingTimeSessionWindows(5))
     with harness_of(operator) as harness:

@@ -88,6 +88,12 @@ public final class WindowOperators extends OperatorWithoutTask {
             case "w":
                 operator.processWatermark(new Watermark(command.get(1).asLong()));
                 return;
+            case "lateness":
+                // As a restore with another allowed lateness does: the timers are those of the old one.
+                java.lang.reflect.Field lateness = WindowOperator.class.getDeclaredField("allowedLateness");
+                lateness.setAccessible(true);
+                lateness.setLong(operator, command.get(1).asLong());
+                return;
             default:
                 time.advance(command.get(1).asLong());
         }

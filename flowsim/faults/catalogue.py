@@ -18,7 +18,7 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind(
             "drop_element",
             Component.CHANNEL,
-            "the receiver loses the record at position `at` of a channel",
+            "the receiver loses record `at` (from 0) of a channel",
             "channel-fifo",
         ),
         FaultKind(

@@ -211,11 +211,12 @@ def judging(graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "")
                 suspects = law.join(joined.graph, joined.answers, joined.whole, found) or ()
                 if law.second is None:
                     continue
+                join = law.second.join(suspects)
                 for start in range(0, len(suspects), law.second.at_once):
                     some = tuple(suspects[start : start + law.second.at_once])
                     again = yield Errand((law,), some, attempt=joined.attempt)
                     answers = again.answers[law.id].get(joined.attempt, {})
-                    law.second.join(joined.graph, answers, joined.whole, found)
+                    join(joined.graph, answers, joined.whole, found)
         made.append(_outcome(law, found, graph, whole, reason))
     return made
 

@@ -61,14 +61,25 @@ for a second pass, if any."""
 
 @dataclass(frozen=True, slots=True)
 class SecondWalk:
-    """Examines suspects exactly: a machine per task, and a final ``join``.
+    """Examines suspects exactly: a machine per task, and a join.
 
-    ``at_once``: maximum number of suspects per pass, so that the memory of its machines is bounded.
+    ``join`` is created with all suspects, and called after each pass. ``at_once``: maximum number of suspects per pass,
+    so that the memory of its machines is bounded.
     """
 
     machine: Callable[[Sequence[Any]], Machine]
-    join: Join
+    join: Callable[[Sequence[Any]], Join]
     at_once: int
+
+
+@dataclass(frozen=True, slots=True)
+class EachPass:
+    """Creates a join that takes the results of each pass by themselves."""
+
+    join: Join
+
+    def __call__(self, suspects: Sequence[Any]) -> Join:
+        return self.join
 
 
 class Attempts(Enum):

@@ -70,13 +70,16 @@ class EvidenceReader:
         return [self._text(row, place) for row, place in zip(rows, find_places(self._recording, rows), strict=True)]
 
     def _text(self, row: Mapping[str, object], place: Place) -> EvidenceText:
-        left = {name: value for name, value in row.items() if name != "what"}
+        what, left = str(row.get("what", "a violation")), {name: row[name] for name in row if name != "what"}
+        of_channel = f" of channel {left.get('channel')} "
+        if of_channel in what:
+            what = self._with_value(what, of_channel.rstrip(), left, place.task)
         expected = self._expected(left, place.task)
         self._combine(left)
         shown = {name: self._value(name, value, place.task) for name, value in left.items() if name not in _OF_PLACE}
         with_ = tuple((_LABELS.get(name, name.replace("_", " ")), text) for name, text in shown.items() if text)
         return EvidenceText(
-            str(row.get("what", "a violation")),
+            what,
             expected,
             self._where(place),
             with_,
@@ -84,6 +87,15 @@ class EvidenceReader:
             self._report(row, place),
             place,
         )
+
+    def _with_value(self, what: str, of_channel: str, left: dict[str, object], task: int | None) -> str:
+        """Moves the element that was only sent, or only received, from ``left`` into the sentence, which has its position."""
+        for name in ("side", "position", "number"):
+            left.pop(name, None)
+        ends = [name for name in ("sent", "received") if name in left]
+        if len(ends) != 1:
+            return what
+        return what.replace(of_channel, f"{of_channel}, {self._value(ends[0], left.pop(ends[0]), task)},", 1)
 
     def _where(self, place: Place) -> str:
         parts = [] if place.task is None else [f"{self._names.task(place.task)} (task {place.task})"]

@@ -12,7 +12,7 @@ from flowsim.laws.elements import received_ends, sent_ends
 from flowsim.laws.event_time.paths import held_back
 from flowsim.laws.findings import EVIDENCE_ROWS, Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Law, SecondWalk, needs_channels
+from flowsim.laws.law import EachPass, Law, SecondWalk, needs_channels
 from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Rows, Slice
 from flowsim.units import MAX_WATERMARK
@@ -234,7 +234,7 @@ LAWS: Final = (
         ChannelEnds,
         needs_channels,
         join=_suspects,
-        second=SecondWalk(ElementsBehindEnds, _count, _CHANNELS_A_WALK),
+        second=SecondWalk(ElementsBehindEnds, EachPass(_count), _CHANNELS_A_WALK),
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law, needs_channels
 from flowsim.laws.machine import Machine, reads
 from flowsim.laws.slices import Slice
-from flowsim.laws.two_ends import SIDES, Columns, Sums, second_walk, suspects
+from flowsim.laws.two_ends import SIDES, Columns, Sums, Words, second_walk, suspects
 
 ID: Final = "channel-fifo"
 _PAYLOAD: Final = ("kind", "timestamp", "fingerprint")
@@ -40,7 +40,7 @@ class Elements(Machine):
     def _add_sums(self, facts: Slice) -> None:
         for side, columns in _ends(facts):
             self._found.examined += len(columns[0])
-            self._sums.add(side, columns, self._found)
+            self._sums.add(side, columns)
 
     def end(self, whole: bool) -> Sums:
         return self._sums
@@ -49,12 +49,17 @@ class Elements(Machine):
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`. Rows examined: all rows of `sent` and of `received`, but UNALIGNED_BARRIER rows,
   which may overtake, and positions below 0, which are restored in-flight data (law in-flight-restored).
-- A row is a violation when its position is below that of the row before with the same task, table and channel.
-- A pair (channel, position) is a violation when
-  - `sent` has more than one row for it, or `received` has more than one row for it;
-  - each table has one row for it, and `kind`, `timestamp` or `fingerprint` differ;
-  - `received` has a row for it, and `sent` has none;
-  - the run is whole, `sent` has a row for it, and `received` has none.
+- The rows of a channel in `sent` and in `received` are two sequences, each in the order of `seq`. (If two tasks have rows
+  for the same channel, they are put in order by their positions.)
+- The violations of a channel are the fewest steps that turn the sent sequence into the received one. A step is one of
+  - an element is lost: it was sent and never received;
+  - an element is added: it was received again, if an equal one is next to it, or was received and never sent;
+  - an element is changed: its `kind`, `timestamp` or `fingerprint` differs;
+  - two neighbours are exchanged.
+- If the run is not whole, sent elements at the end that are not received yet are no steps.
+- Where this takes more than 64 steps, or in channels with more than a thousand elements more than 64 in 4,096 elements,
+  the elements there are compared place by place instead.
+- If no step is needed, 1 if the positions differ between both sequences, or do not ascend.
 """
 
 LAWS: Final = (
@@ -67,7 +72,7 @@ LAWS: Final = (
         Elements,
         needs_channels,
         join=suspects,
-        second=second_walk(_ends, ("position", *_PAYLOAD), ElementKind),
+        second=second_walk(_ends, Words("element at position", "elements at positions", "position", _PAYLOAD, ElementKind)),
         counts=_COUNTS,
     ),
 )  # fmt: skip

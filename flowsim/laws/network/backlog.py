@@ -22,7 +22,7 @@ from flowsim.laws.network.buffer_rows import (
 )
 from flowsim.laws.network.subpartition_queue import SubpartitionQueue
 from flowsim.laws.slices import Slice
-from flowsim.laws.two_ends import Columns, Sums, second_walk, suspects
+from flowsim.laws.two_ends import Columns, Sums, Words, second_walk, suspects
 
 ID: Final = "backlog"
 _PAYLOAD: Final = ("kind", "bytes", "backlog")
@@ -89,7 +89,7 @@ class Queues(Machine):
             own = np.isin(columns[0], self._sides[side])
             if own.any():
                 self._found.examined += int(np.count_nonzero(own)) if side == RECEIVED else 0
-                self._sums.add(side, tuple(column[own] for column in columns), self._found)
+                self._sums.add(side, tuple(column[own] for column in columns))
 
     def end(self, whole: bool) -> Sums:
         for channel, queue in self._queues.items() if whole else ():
@@ -132,8 +132,8 @@ _COUNTS: Final = """\
     5.27);
   - SENT, of kind DATA with 0 `bytes`: `whole` is 0, or the input pool of the receiver's gate has `exclusive` buffers
     (rule 5.23).
-- The SENT and RECEIVED rows are compared like `sent` and `received` in law channel-fifo. The position is `number`; the
-  payload is `kind`, `bytes` and `backlog`.
+- The SENT and RECEIVED rows are compared like `sent` and `received` in law channel-fifo. The position is `number`; a
+  buffer is changed if its `kind`, `bytes` or `backlog` differs.
 - In a whole run, 1 for each channel whose queue is not empty at the end.
 """
 
@@ -147,7 +147,7 @@ LAWS: Final = (
         Queues,
         _needs_channels,
         join=suspects,
-        second=second_walk(_ends, ("number", *_PAYLOAD), BufferKind),
+        second=second_walk(_ends, Words("buffer with number", "buffers with numbers", "number", _PAYLOAD, BufferKind)),
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Final
 from flowsim.facts.kinds import Level, SegmentAction
 from flowsim.laws.findings import FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Pool, Task
-from flowsim.laws.law import Attempts, Law, SecondWalk
+from flowsim.laws.law import Attempts, EachPass, Law, SecondWalk
 from flowsim.laws.machine import Machine, on_row
 from flowsim.laws.network.segment_steps import BLOCKS_A_WALK, Blocks, SuspectSteps, add_step, compare, suspects
 
@@ -132,7 +132,7 @@ LAWS: Final = (
         _needs_pools,
         attempts=Attempts.ALL,
         join=suspects,
-        second=SecondWalk(SuspectSteps, compare, BLOCKS_A_WALK),
+        second=SecondWalk(SuspectSteps, EachPass(compare), BLOCKS_A_WALK),
         counts=_COUNTS,
     ),
 )  # fmt: skip

@@ -40,7 +40,7 @@ def two_neighbours_exchange_the_moments_of_their_arrival(f: FactBuilder) -> None
     first["seq"], second["seq"] = second["seq"], first["seq"]
 
 
-@breaks(channel_fifo=3)
+@breaks(channel_fifo=1)
 def two_neighbours_arrive_in_the_wrong_order(f: FactBuilder) -> None:
     rows = f.rows("received", lambda r: r["channel"] == 1)
     first, second = next((a, b) for a, b in pairwise(rows) if a["kind"] == b["kind"] == RECORD)
@@ -57,7 +57,7 @@ def a_record_arrives_twice(f: FactBuilder) -> None:
     f.facts.append(("received", dict(inner(f, "received", lambda r: r["kind"] == RECORD and r["channel"] < 4))))
 
 
-@breaks(channel_fifo=-1)
+@breaks(channel_fifo=1)
 def both_sides_repeat_a_position_alike(f: FactBuilder) -> None:
     for side in ("sent", "received"):
         rows = f.rows(side, lambda r: r["channel"] == 0 and r["kind"] == RECORD)

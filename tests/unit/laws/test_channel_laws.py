@@ -22,6 +22,29 @@ def test_correct_channel_satisfies_fifo_and_every_row_is_examined() -> None:
     assert outcome.rows_examined == len(facts.tables["sent"]) + len(facts.tables["received"])
 
 
+def whats(facts: FactSet, law: str = "channel-fifo", status: str = "complete") -> list[object]:
+    outcome = judge(facts, law, status)
+    assert outcome.violations == len(outcome.evidence)
+    return [row["what"] for row in outcome.evidence]
+
+
+def numbered(facts: FactSet) -> FactSet:
+    """Gives the elements of each channel different values, so that no element looks like another."""
+    for side in ("sent", "received"):
+        for row in facts.tables[side]:
+            row["fingerprint"] = 1000 * int(row["channel"]) + int(row["position"])
+    return facts
+
+
+def without(facts: FactSet, channel: int, position: int) -> FactSet:
+    """Loses an element on its way: the receiver counts on without it."""
+    facts.drop("received", channel=channel, position=position)
+    for row in facts.tables["received"]:
+        if row["channel"] == channel and int(row["position"]) > position:
+            row["position"] = int(row["position"]) - 1
+    return facts
+
+
 @pytest.mark.parametrize("column", ["fingerprint", "timestamp"])
 def test_changed_element_violates_fifo_once(column: str) -> None:
     facts = tiny_job()
@@ -29,41 +52,85 @@ def test_changed_element_violates_fifo_once(column: str) -> None:
     row[column] = int(row[column]) + 1
     outcome = judge(facts, "channel-fifo")
     assert (outcome.verdict, outcome.violations) == (Verdict.VIOLATED, 1)
-    assert outcome.evidence[0]["what"] == "the received element differs from the sent element"
-    assert (outcome.evidence[0]["channel"], outcome.evidence[0]["position"]) == (1, 2)
+    [evidence] = outcome.evidence
+    sent, received = evidence.pop("sent"), evidence.pop("received")
+    assert isinstance(sent, dict)
+    assert received == sent | {column: sent[column] + 1}
+    assert evidence == {
+        "what": "the element at position 2 of channel 1 was changed", "channel": 1, "position": 2, "side": "received",
+    }  # fmt: skip
 
 
-def test_swapped_elements_violate_fifo_at_both_positions_and_by_order() -> None:
+@pytest.mark.parametrize("status", ["complete", "failed"])
+def test_lost_element_violates_fifo_once_although_all_later_ones_move_up(status: str) -> None:
+    facts = numbered(tiny_job())
+    sent = facts.find("sent", channel=0, position=1)
+    [evidence] = judge(without(facts, 0, 1), "channel-fifo", status).evidence
+    assert evidence == {
+        "what": "the element at position 1 of channel 0 was sent and never received", "channel": 0, "position": 1,
+        "side": "sent",
+        "sent": {"kind": "record", "timestamp": sent["timestamp"], "fingerprint": 1},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("status", ["complete", "failed"])
+def test_doubled_element_violates_fifo_once_although_all_later_ones_move_back(status: str) -> None:
+    facts = numbered(tiny_job())
+    for row in facts.tables["received"]:
+        if row["channel"] == 0 and int(row["position"]) > 1:
+            row["position"] = int(row["position"]) + 1
+    facts.add("received", facts.find("received", channel=0, position=1), position=2)
+    assert whats(facts, status=status) == ["the element at position 2 of channel 0 was received again"]
+
+
+def test_lost_and_doubled_elements_of_one_channel_violate_fifo_once_each() -> None:
+    facts = without(numbered(tiny_job()), 0, 0)
+    last = facts.find("received", channel=0, kind=ElementKind.END_OF_PARTITION)
+    facts.add("received", last, position=int(last["position"]) + 1)
+    assert whats(facts) == [
+        "the element at position 0 of channel 0 was sent and never received",
+        f"the element at position {int(last['position']) + 1} of channel 0 was received again",
+    ]
+
+
+def test_exchanged_elements_violate_fifo_once() -> None:
+    facts = numbered(tiny_job())
+    first, second = facts.find("received", channel=0, position=0), facts.find("received", channel=0, position=1)
+    first["seq"], second["seq"] = second["seq"], first["seq"]
+    [evidence] = judge(facts, "channel-fifo").evidence
+    assert evidence["what"] == "the elements at positions 1 and 0 of channel 0 were exchanged"
+    assert [[each["fingerprint"] for each in evidence[side]] for side in ("sent", "received")] == [[0, 1], [1, 0]]  # type: ignore[attr-defined]
+
+
+def test_equal_elements_at_other_positions_violate_fifo_once() -> None:
     facts = tiny_job()
     first, second = facts.find("received", channel=0, position=0), facts.find("received", channel=0, position=1)
     first["position"], second["position"] = 1, 0
-    assert judge(facts, "channel-fifo").violations == 3
-
-
-def test_exchanged_receive_order_violates_fifo_once() -> None:
+    what = "positions of channel 0 do not ascend, or differ between sent and received"
+    assert whats(facts) == [what]
     facts = tiny_job()
-    first, second = facts.find("received", channel=0, position=0), facts.find("received", channel=0, position=1)
-    first["seq"], second["seq"] = second["seq"], first["seq"]
-    assert [row["what"] for row in judge(facts, "channel-fifo").evidence] == ["received out of order"]
+    for side in ("sent", "received"):
+        facts.find(side, channel=0, position=1)["position"] = 0
+    assert whats(facts) == [what]
 
 
-def test_lost_element_violates_fifo_only_in_whole_run() -> None:
+def test_lost_last_element_violates_fifo_only_in_whole_run() -> None:
     facts = tiny_job()
     end = facts.drop("received", channel=0, kind=ElementKind.END_OF_PARTITION)
-    assert judge(facts, "channel-fifo").evidence[0]["what"] == "an element was sent, but never received"
-    assert judge(facts, "channel-fifo").violations == 1
+    position = facts.find("sent", channel=0, kind=ElementKind.END_OF_PARTITION)["position"]
+    assert whats(facts) == [f"the element at position {position} of channel 0 was sent and never received"]
     for status in ("failed", "canceled", "stopped", "running"):
         assert judge(facts, "channel-fifo", status).verdict is Verdict.HOLDS, end
 
 
-def test_unsent_element_and_duplicate_position_violate_fifo_in_prefix() -> None:
-    facts = tiny_job()
-    facts.add("received", facts.tables["received"][0], position=999)
-    facts.add("sent", facts.tables["sent"][0])
-    outcome = judge(facts, "channel-fifo", "failed")
-    assert outcome.violations == 3
-    whats = {"an element was received, but never sent", "two elements at one position", "received out of order"}
-    assert {row["what"] for row in outcome.evidence} == whats
+def test_unsent_element_and_repeated_position_violate_fifo_in_prefix() -> None:
+    facts = numbered(tiny_job())
+    facts.add("received", facts.find("received", channel=0, position=0), position=999, fingerprint=7)
+    facts.add("sent", facts.find("sent", channel=1, position=0), fingerprint=8)
+    assert whats(facts, status="failed") == [
+        "the element at position 999 of channel 0 was received and never sent",
+        "the element at position 0 of channel 1 was sent and never received",
+    ]
 
 
 @pytest.mark.parametrize("side", ["sent", "received"])

@@ -112,7 +112,7 @@ def test_evidence_names_the_different_rows(outcomes_of: Mapping[str, Outcomes]) 
     sent, received = row["sent"], row["received"]
     assert isinstance(sent, dict)
     assert received == sent | {"fingerprint": sent["fingerprint"] + 1}
-    assert row["what"] == "the received element differs from the sent element"
+    assert row["what"] == f"the element at position {row['position']} of channel {row['channel']} was changed"
 
 
 @pytest.mark.parametrize("cut", CUTS)

@@ -49,9 +49,9 @@ def test_violated_law_is_reported_with_sentence_evidence_and_reproduce_line() ->
 
 def test_report_shows_first_rows_of_evidence() -> None:
     with pytest.raises(
-        AssertionError, match=r"the received element differs from the sent element: .*\n    \.\.\. and \d+ more\n"
+        AssertionError, match=r"the element at position 4 of channel 0 was changed: .*\n    \.\.\. and \d+ more\n"
     ):
-        assert_laws(numbers(40), faults=[Fault("drop_element")])
+        assert_laws(numbers(40), faults=[Fault("corrupt_element", at=at) for at in range(20)])
 
 
 def test_expected_violation_passes_and_its_absence_fails() -> None:

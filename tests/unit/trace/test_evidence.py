@@ -76,7 +76,7 @@ def test_evidence_names_place_and_trace_command_shows_the_fact(case: FaultCase, 
 def test_changed_record_is_reported_with_both_values(tmp_path: Path) -> None:
     [case] = [case for case in CASES if case.name.startswith("corrupt_element")]
     [text, *_] = judged(case, tmp_path)["channel-fifo"]
-    assert text.what == "the received element differs from the sent element"
+    assert text.what == "the element at position 1 of channel 0 was changed"
     sent, received = re.fullmatch(
         r"sent record (\[.*\]) \(timestamp 8 ms\), received record (\[.*\]) \(timestamp 9 ms\)", text.expected
     ).groups()  # type: ignore[union-attr]
@@ -84,6 +84,23 @@ def test_changed_record_is_reported_with_both_values(tmp_path: Path) -> None:
     assert re.fullmatch(r"window \(1/2\) \(task \d+\), at 100\.\d+ ms, seq \d+", text.where)
     assert dict(text.with_)["channel"] == "Source: Custom Source -> map (1/2) -> window (1/2) #0"
     assert text.as_data()["trace"] == text.trace
+
+
+@pytest.mark.parametrize(
+    ("fault", "what"),
+    [
+        ("drop_element", 'the element at position 1 of channel 0, record ["a",1] (timestamp 8 ms), was sent and never received'),
+        ("duplicate_element", 'the element at position 2 of channel 0, record ["a",1] (timestamp 8 ms), was received again'),
+        ("swap_elements", "the elements at positions 1 and 2 of channel 0 were exchanged"),
+        ("corrupt_element", "the element at position 1 of channel 0 was changed"),
+    ],
+)  # fmt: skip
+def test_each_broken_channel_has_one_violation_that_says_what_happened(fault: str, what: str, tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name == f"{fault} in window")
+    first, *others = judged(case, tmp_path)["channel-fifo"]
+    assert first.what == what
+    assert not {"side", "position", "sent", "received"} & set(dict(first.with_))
+    assert len({dict(text.with_)["channel"] for text in (first, *others)}) == len(others) + 1 == 4
 
 
 def test_rows_of_custom_law_need_no_column(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ CHAINS = """
 """
 
 
-@pytest.mark.parametrize("name", ["01", "12", "16", "23", "42a", "42b"])
+@pytest.mark.parametrize("name", ["01", "12", "16", "23", "42a", "42b", "47a"])
 def test_page_has_the_chain_of_why_for_every_late_record(
     open_report: OpenReport, recordings: Callable[[str], Recording], name: str
 ) -> None:

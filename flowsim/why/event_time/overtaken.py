@@ -17,6 +17,7 @@ from flowsim.why.alike_causes import AlikeCauses, Chains
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.channel_texts import channel_text, status_text
 from flowsim.why.event_time.generators import add_watermark_causes, idle_cause, sent_at
+from flowsim.why.event_time.late_results import add_result_causes
 from flowsim.why.event_time.split_texts import split_lines, split_name
 from flowsim.why.run_facts import ONE_FOR_ONE, Ints, Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.sentence import EventTime, EventTimeSpan, Number, RecordCount, Sentence
@@ -75,7 +76,8 @@ def _add_of_channel(chains: Chains, facts: RunFacts, task: int, behind: Behind, 
     if not {operator.kind for operator in facts.operators_of(sender)} <= ONE_FOR_ONE:
         result = f"{facts.task(sender)} emitted the record as a result, after it had forwarded the watermark."
         chains.add(behind.chains, AlikeCauses(Sentence(result), ("8.15",), records))
-        return
+        passed = add_result_causes(chains, facts, sender, behind.chains, records)
+        behind, records = behind.some(passed), records.where(passed)
     add_overtaking_causes(chains, facts, sender, Behind(behind.chains, records["seq"], behind.limits))
 
 

@@ -239,12 +239,26 @@ def _in_turn(random: Random, folder: Path) -> str:
         rows = ", ".join(f"{{record: [{7 * number}, {'abcdef'[number % 6]}, '-']}}" for number in range(40))
         script = f"script: {{fields: {_FIELDS}, gap: 5 ms, subtasks: [[{rows}, {{sleep: 900 ms}}]]}}"
         source = f"  one:\n    {script}\n    {_strategy(random)}\n"
-    head = f"flowsim: 1\nname: in-turn\n{_settings(random, _NARROW)}\nsources:\n{source}"
+    head = f"flowsim: 1\nname: in-turn\n{_settings(random, _NARROW)}\nsources:\n"
     lateness = random.choice([0, 60, 200])
     first = f"{{tumbling: 10 ms, allowed_lateness: {lateness} ms}}"
     operators = f"  first: {{input: one, key_by: k, window: {first}, cost: 4 ms, aggregate: {{n: count()}}}}\n"
+    end = _end(random)
+    if random.random() > 0.6:
+        source, operators = _behind(random)
     operators += "  counts: {input: first, key_by: k, cost: 8 ms, window: {tumbling: 20 ms}, aggregate: {n: count()}}\n"
-    return f"{head}operators:\n{operators}sinks: {{out: {{input: counts, collect: {{}}}}}}\n{_end(random)}"
+    return f"{head}{source}operators:\n{operators}sinks: {{out: {{input: counts, collect: {{}}}}}}\n{end}"
+
+
+def _behind(random: Random) -> tuple[str, str]:
+    """A source out of order, and windows with an allowed lateness or alarms, whose results are behind the watermark."""
+    times = [max(0, 15 * number - random.choice([0, 0, 20, 60])) for number in range(20)]
+    rows = ", ".join(f"{{record: [{time}, {random.choice('ab')}, '-']}}" for time in times)
+    script = f"script: {{fields: {_FIELDS}, gap: 5 ms, subtasks: [[{rows}]]}}"
+    window = "window: {tumbling: 10 ms, allowed_lateness: 200 ms}, aggregate: {n: count()}"
+    first = random.choice([window, "alarm: {after: 5 ms, emit: {k: k}}"])
+    strategy = "watermarks: {timestamp: at_ms, emit: every_record}"
+    return f"  one:\n    {script}\n    {strategy}\n", f"  first: {{input: one, key_by: k, {first}}}\n"
 
 
 SHAPES: Final[tuple[Callable[[Random, Path], str], ...]] = (

@@ -266,7 +266,7 @@ def result(claim: Claim) -> bool:
     run, task = run_of(claim), claim.task()
     kinds = {one.kind for one in run.operators if one.vertex == int(run.tasks[task][1])}
     _, arrival, sent = way(claim, sum(text.startswith(PENDING) for text in claim.before) - 1)
-    assert kinds & {"window", "interval_join", "async_wait", "process", "alarm", "co_process"}, kinds
+    assert kinds & {"window", "interval_join", "async_wait", "process", "keyed_process", "co_process"}, kinds
     marks = run.until("sent", task, past(claim), channel=arrival.channel, kind=ElementKind.WATERMARK)
     limit = limit_of(operator_of_row(run, drop_of(claim)), drop_of(claim).timestamp)
     return any(row.seq < sent.seq and row.timestamp >= limit for row in marks)

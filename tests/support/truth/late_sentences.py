@@ -38,6 +38,7 @@ from tests.support.truth.late_checks import (
     split_line,
     window_closed,
 )
+from tests.support.truth.late_results import late_firing, of_record, overdue_timer
 from tests.support.why_truth import Pattern
 
 _RECORD = r"(?:Record (?P<value>.+?)|a Record)(?: \(timestamp {at:E}\))?(?:, key (?P<key>.+),)?"
@@ -160,6 +161,23 @@ LATE: Sequence[Pattern] = (
         not_announced,
     ),
     event_pattern("result", r"{t:T} emitted the record as a result, after it had forwarded the watermark\.", result),
+    event_pattern(
+        "late firing",
+        r"A record within the allowed lateness fired window \[{a:N}, {b:N}\) when the watermark was {w:E} already\. A result "
+        r"has the last millisecond of its window as timestamp, so the operators after it need an allowed lateness as well\.",
+        late_firing,
+    ),
+    event_pattern(
+        "overdue timer",
+        r"Event-time timer {at:E} was due already when it was registered at {m:M}, at watermark {w:E}\. So it fired only "
+        r"with the next watermark, {next:E}, and its results have the timestamp of the timer\.",
+        overdue_timer,
+    ),
+    event_pattern(
+        "result of a record",
+        r"It belongs to a record with the same timestamp, {at:E}, which was behind the watermark already\.",
+        of_record,
+    ),
     event_pattern("channel", rf"channel #{{ch:N}} from {{t:T}}: {CHANNEL}", channel_line),
     event_pattern(
         "none is late here",

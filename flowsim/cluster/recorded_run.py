@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunInterrupted, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.connectors.memory import CollectSink
 from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
@@ -17,9 +19,10 @@ from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.plan_size import check_plan_size
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.recording.manifest import FailureReport, Manifest, RecordedReason, RunDescription, RunStatus
+from flowsim.recording.manifest import FailureReport, Manifest, RecordedReason, RunDescription, RunStatus, SinkRows
 from flowsim.recording.writer import RecordingWriter
 from flowsim.sim.signal_handler import interrupts_of_run
+from flowsim.values.record_text import value_text
 
 RUN_STATUS = {
     JobStatus.FINISHED: RunStatus.COMPLETE,
@@ -32,19 +35,26 @@ RUN_STATUS = {
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 _RECORDED_REASONS: Final = 10_000
-_CAUSE_CHARACTERS: Final = 500
+_MOST_CHARACTERS: Final = 500
+RECORDED_ROWS: Final = 5
+"""Of each sink that keeps its rows in memory."""
 _INTERRUPTED = FailureReport(task="", operator=None, record=None, cause="interrupted")
 """Marks a run that Ctrl-C ended, in contrast to a job that was cancelled at a known time."""
 
 
 def run_and_close(
-    graph: StreamGraph, options: RunOptions, writer: RecordingWriter | None, wall: dict[str, object] | None = None
+    graph: StreamGraph,
+    options: RunOptions,
+    writer: RecordingWriter | None,
+    wall: dict[str, object] | None = None,
+    collected: Mapping[str, CollectSink] | None = None,
 ) -> tuple[MiniCluster, JobExecutionResult, Manifest | None]:
     """Runs a job and closes its recording; the result reports a failed job.
 
-    ``writer`` None: nothing is recorded. ``wall`` is stored beside the recording and is not part of its digest. Raises
-    BadInput, InvariantViolation or MemoryError after the recording was closed, and so KeyboardInterrupt if a further
-    interrupt broke off the end of the run; after the first one, the result is that of an interrupted job.
+    ``writer`` None: nothing is recorded. ``wall`` is stored beside the recording; the manifest gets the first rows of the
+    sinks ``collected``, by name; no digest covers either. Raises BadInput, InvariantViolation or MemoryError after the
+    recording was closed, and so KeyboardInterrupt if a further interrupt broke off the end of the run; after the first one,
+    the result is that of an interrupted job.
     """
     with interrupts_of_run() as interrupts:
         try:
@@ -67,7 +77,9 @@ def run_and_close(
         manifest = (
             None
             if writer is None
-            else writer.finish(RUN_STATUS[result.status], failure, wall, recorded_reasons(result))
+            else writer.finish(
+                RUN_STATUS[result.status], failure, wall, recorded_reasons(result), rows_of(collected or {})
+            )
         )
     return cluster, result, manifest
 
@@ -105,6 +117,19 @@ def run_description(settings: JobSettings, options: RunOptions) -> RunDescriptio
     return RunDescription(settings=recorded, seed=options.seed, policy=policy, clock=options.clock)
 
 
+def rows_of(collected: Mapping[str, CollectSink]) -> dict[str, SinkRows]:
+    """Returns the manifest's entries for sinks that keep their rows in memory."""
+    return {
+        name: SinkRows(sink.count(), tuple(map(_row_text, sink.first(RECORDED_ROWS))))
+        for name, sink in collected.items()
+    }
+
+
+def _row_text(value: object) -> str:
+    text = value_text(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} ..."
+
+
 def failure_report(result: JobExecutionResult) -> FailureReport | None:
     """Returns the manifest's entry for a job that failed or deadlocked; otherwise None."""
     error = result.error
@@ -126,7 +151,7 @@ def recorded_reasons(result: JobExecutionResult) -> list[RecordedReason]:
             task=each.task or "",
             operator=each.operator,
             record=None if each.record is None else _without_addresses(each.record),
-            cause=_without_addresses(each.error)[:_CAUSE_CHARACTERS],
+            cause=_without_addresses(each.error)[:_MOST_CHARACTERS],
         )
         for number, each in list(enumerate(result.failures))[-_RECORDED_REASONS:]
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
 
 from flowsim.connectors.sinks.committables.commit_request import CommitRequest
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
@@ -114,6 +115,14 @@ class CollectSink:
         if subtask_index is not None:
             return list(self._parts[subtask_index])
         return [record for part in self._parts for record in part]
+
+    def first(self, count: int) -> list[object]:
+        """Returns the first values of ``values()``."""
+        return [value for value, _ in islice(chain.from_iterable(self._parts), count)]
+
+    def count(self) -> int:
+        """Returns the number of ``values()``."""
+        return sum(map(len, self._parts))
 
     def clear(self) -> None:
         """Removes all records."""

@@ -138,6 +138,14 @@ class RecordedValues:
         return self.stored == self.distinct
 
 
+@dataclass(frozen=True, slots=True)
+class SinkRows:
+    """The rows that a sink has at the end of a run: their number, and the first of them as JSON, long ones cut."""
+
+    rows: Count
+    first: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Manifest:
     """The content of ``manifest.json``.
@@ -163,6 +171,9 @@ class Manifest:
     failure: FailureReport | None = None
     failures: tuple[RecordedReason, ...] = ()
     """The causes of failures, the last 10,000 of a run; left out of the file if there are none."""
+    results: dict[str, SinkRows] = field(default_factory=dict)
+    """The rows of sinks that keep them in memory, by name; left out of the file if there are none. Not part of the digest,
+    which covers how they came about."""
     record_values: RecordedValues | None = None
     """The final counts of table ``record_values``; None during the run."""
 
@@ -181,8 +192,9 @@ class Manifest:
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = msgspec.to_builtins(self)
-        if not self.failures:
-            del content["failures"]
+        for name in ("failures", "results"):
+            if not content[name]:
+                del content[name]
         return content
 
     def write(self, directory: Path) -> None:

@@ -36,6 +36,7 @@ from flowsim.recording.manifest import (
     RecordedValues,
     RunDescription,
     RunStatus,
+    SinkRows,
     versions,
 )
 from flowsim.recording.memory import MemoryRecorder, ignore
@@ -109,6 +110,7 @@ class RecordingWriter:
         self._epochs = 0
         self._closed = False
         self._failures: tuple[RecordedReason, ...] = ()
+        self._results: dict[str, SinkRows] = {}
         self._tables = [t for t in FACT_TABLES if t.level <= level]
         self._buffers = {t.name: RowBuffer(t, rows_per_epoch, self._close_epoch) for t in self._tables}
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
@@ -157,13 +159,17 @@ class RecordingWriter:
         failure: FailureReport | None = None,
         wall: Mapping[str, object] | None = None,
         failures: Sequence[RecordedReason] = (),
+        results: Mapping[str, SinkRows] | None = None,
     ) -> Manifest:
-        """Closes the last epoch and stores the final status; ``wall`` adds wall-clock facts to ``wall.json``."""
+        """Closes the last epoch and stores the final status; ``wall`` adds wall-clock facts to ``wall.json``.
+
+        ``results``: the rows of sinks, by name.
+        """
         if self._closed:
             raise InvariantViolation("the recording is already finished")
         self._closed = True
         try:
-            self._failures = tuple(failures)
+            self._failures, self._results = tuple(failures), dict(results or {})
             return self._finish(status, failure, wall or {})
         finally:
             if self._thread is not None:
@@ -297,6 +303,7 @@ class RecordingWriter:
                 epochs=self._epochs, last_marker=self._last_marker, rows=self._rows, table_digests=digests,
                 facts_digest=facts_digest(self.level, digests),
                 record_values=RecordedValues(**asdict(self.values.counts)), failures=self._failures,
+                results=self._results,
             )  # fmt: skip
             manifest = replace(manifest, digest=manifest.hashed())
         manifest.write(self.directory)

@@ -1,4 +1,7 @@
-"""What the sinks of a run received, as its recording holds it: numbers of rows, and the first rows."""
+"""What the sinks of a run received, as its recording holds it: numbers of rows, and the first rows.
+
+The manifest has the rows of sinks that keep them in memory; what others received follows from the facts.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +47,13 @@ def sink_results(facts: RunFacts) -> dict[str, Any]:
 
 def _result(facts: RunFacts, sink: Operator) -> dict[str, Any]:
     tasks = [task.task for task in facts.graph.tasks.values() if task.vertex == sink.vertex]
-    first = _first_rows(facts, sink, tasks)
+    name = sink.name.removeprefix(_SINK)
+    recorded = _first_rows(facts, sink, tasks)
+    kept = facts.recording.manifest.results.get(name)
+    first = recorded if kept is None else _FirstRows(list(kept.first), kept.rows)
     return {
-        "name": sink.name.removeprefix(_SINK),
-        "rows": _rows_text(facts, sink, tasks, first.total),
+        "name": name,
+        "rows": _rows_text(facts, sink, tasks, recorded.total),
         "first": first.texts,
         "left": max(0, (first.total or 0) - len(first.texts)) if first.texts else 0,
         "note": first.note,

@@ -148,7 +148,10 @@ def run_compiled(
             bounds=bounds,
         )
         options = with_faults(options, (*compiled.faults, *faults))
-        cluster, ended, manifest = run_and_close(compiled.stream_graph(), options, writer, _wall(compiled, savepoint))
+        collected = {sink.name: sink.collected for sink in compiled.sinks if sink.collected is not None}
+        cluster, ended, manifest = run_and_close(
+            compiled.stream_graph(), options, writer, _wall(compiled, savepoint), collected
+        )
     result, sinks = _advised(ended, compiled), _sinks(compiled, cluster, ended)
     recording = None if writer is None else writer.directory
     finished = FinishedRun(

@@ -14,7 +14,7 @@ from weakref import finalize
 import pyarrow as pa
 
 from flowsim.cluster.mini_cluster import JobExecutionResult, MiniCluster, RunOptions
-from flowsim.cluster.recorded_run import RUN_STATUS, failure_report, recorded_reasons, run_description
+from flowsim.cluster.recorded_run import RUN_STATUS, failure_report, recorded_reasons, rows_of, run_description
 from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.connectors.memory import CollectSink
@@ -170,7 +170,12 @@ class JobRun:
         writer = RecordingWriter(directory, self.facts.level, self.description, records_state=self.facts.records_state)
         writer.add_recorded(self.facts)
         result = self.result
-        writer.finish(RUN_STATUS[result.status], failure_report(result), failures=recorded_reasons(result))
+        writer.finish(
+            RUN_STATUS[result.status],
+            failure_report(result),
+            failures=recorded_reasons(result),
+            results=rows_of({name.removeprefix("Sink: "): sink for name, sink in self.ends.items()}),
+        )
         return Recording.open(directory)
 
     def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:

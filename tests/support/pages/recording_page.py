@@ -29,8 +29,8 @@ A run writes a directory `recording/`:
 | path | content |
 |---|---|
 | `manifest.json` | description and status of the run: status, level, scenario text, resolved settings, input hashes, seed, \
-policy, versions, rows and digest per table, number of stored record values, the causes of failures. It contains no \
-wall-clock times, absolute paths or host names |
+policy, versions, rows and digest per table, number of stored record values, the causes of failures, the first rows \
+of sinks that keep them in memory. It contains no wall-clock times, absolute paths or host names |
 | `wall.json` | start, end, elapsed time, platform; not part of any digest |
 | `graph.json` | the execution graph: tables `tasks`, `operators`, `edges`, `channels`, `task_managers`, `pools` |
 | `<table>/part-<epoch>.parquet` | the rows of a table in one epoch; there is no file without rows |

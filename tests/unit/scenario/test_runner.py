@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
-from flowsim.recording.manifest import RunStatus
+from flowsim.recording.manifest import RunStatus, SinkRows
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.compiled import CompiledScenario
@@ -99,6 +100,15 @@ def test_run_has_sink_results_and_expectation_outcomes(tmp_path: Path) -> None:
         5, ["('a',)", "('a',)", "('a',)", "('b',)", "('c',)"],
     )  # fmt: skip
     assert [(e.what, e.met) for e in done.expectations] == [("job", True), ("rows of sink all", True)]
+
+
+def test_manifest_has_first_rows_of_sinks_outside_the_digest(tmp_path: Path) -> None:
+    manifest = run(tmp_path / "o", out=tmp_path / "o").manifest
+    assert manifest is not None
+
+    assert manifest.results == {"all": SinkRows(5, ('["b"]', '["c"]', '["a"]', '["a"]', '["a"]'))}
+    assert Recording.open(tmp_path / "o").manifest == manifest
+    assert replace(manifest, results={}).hashed() == manifest.digest
 
 
 def test_progress_is_reported_during_run(tmp_path: Path) -> None:

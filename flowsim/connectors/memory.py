@@ -24,6 +24,9 @@ class CollectionSource:
     def __init__(self, values: Iterable[object]) -> None:
         self.values: tuple[object, ...] = tuple(values)
 
+    def __repr__(self) -> str:
+        return f"CollectionSource({list(self.values)!r})"
+
     @property
     def params(self) -> Mapping[str, object]:
         return {"values": len(self.values)}

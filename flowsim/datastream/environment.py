@@ -119,7 +119,7 @@ class StreamExecutionEnvironment(JobBuilder):
                 described["watermarks"] = {**strategy.params, "kind": "custom"}
         description = OperatorDescription("source", described)
         added = self.create_transformation(f"Source: {name}", description, make, ())
-        added.is_source = True
+        added.is_source, added.source = True, source
         added.enumerator_factory = enumerator_factory_of(source)
         added.needs_cost = source.needs_cost
         if source.required_parallelism is not None:
@@ -137,6 +137,7 @@ class StreamExecutionEnvironment(JobBuilder):
         description = OperatorDescription("source", {**described, "legacy": True})
         added = self.create_transformation(f"Source: {name}", description, make, ())
         added.is_source = added.is_legacy_source = True
+        added.source = function
         required: int | None = 1
         if isinstance(function, LegacySource):
             added.needs_cost, required = function.needs_cost, function.required_parallelism

@@ -78,6 +78,8 @@ class StreamNode:
     max_parallelism: int | None = None
     """Number of key groups; None: derived from the parallelism (rule 1.21)."""
     is_source: bool = False
+    source: object = None
+    """The source as the user gave it, for messages."""
     is_legacy_source: bool = False
     """True if the node is a source function, which runs on its own thread (rules 1.10, 5.40)."""
     yields: bool = False

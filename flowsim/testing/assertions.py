@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.errors import BadInput
@@ -14,12 +15,14 @@ from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.law_ids import LAW_IDS
 from flowsim.laws.law_names import why_unknown
 from flowsim.quantities import count_text
+from flowsim.testing.differences import Difference, difference_of
+from flowsim.testing.failures import Failure, repeating_lines
 from flowsim.testing.runs import Job, JobRun, run_job
 from flowsim.testing.schedule import FIFO, Schedule, some_schedules
 from flowsim.values.encoding import encode_value
 
 SHOWN_ROWS = 5
-"""Number of rows of evidence, or of differing values, that an error shows."""
+"""Number of differing values that an error shows."""
 
 View = Callable[[JobRun], object]
 """A function that returns the property of a run that is compared between runs."""
@@ -54,38 +57,48 @@ def assert_laws(
         run = job
     else:
         run = run_job(job, schedule=FIFO if schedule is None else schedule, level=level, faults=faults, bounds=bounds)
-    complaints = [text for outcome in run.outcomes for text in _complaints(outcome, must_examine, expect_violated)]
+    complaints = [one for outcome in run.outcomes if (one := _complaint(outcome, must_examine, expect_violated))]
     if complaints:
-        ended = "" if run.result.error is None else f"\n  the job ended with: {run.result.error}"
-        raise AssertionError("\n".join(complaints) + f"{ended}\n  reproduce: {run.reproduce}")
+        raise AssertionError(_failure(run, complaints))
     if run.result.error is not None:
-        run.result.error.add_note(f"reproduce: {run.reproduce}")
+        for line in repeating_lines(run):
+            run.result.error.add_note(line)
         raise run.result.error
     return run
 
 
-def _complaints(outcome: Outcome, must_examine: Sequence[str], expect_violated: Sequence[str]) -> list[str]:
-    violated = outcome.verdict is Verdict.VIOLATED
-    if violated and outcome.law not in expect_violated:
-        return [_violation(outcome)]
-    if not violated and outcome.law in expect_violated:
-        return [f"law {outcome.law} was expected to be violated, but: {_shown(outcome)}\n  {_sentence(outcome.law)}"]
-    if outcome.law in must_examine and outcome.verdict in (Verdict.VACUOUS, Verdict.NOT_APPLICABLE):
-        return [f"law {outcome.law} must examine rows, but: {_shown(outcome)}\n  {_sentence(outcome.law)}"]
-    return []
+@dataclass(frozen=True, slots=True)
+class _Complaint:
+    """What one law lets an assertion fail with."""
+
+    outcome: Outcome
+    text: str
 
 
-def _violation(outcome: Outcome) -> str:
-    lines = [f"law violated: {outcome.law}", f"  {_sentence(outcome.law)}"]
-    lines.append(
-        f"  {count_text(outcome.violations, 'violation')}, {count_text(outcome.rows_examined, 'row')} examined"
-    )
-    for row in outcome.evidence[:SHOWN_ROWS]:
-        where = ", ".join(f"{name}={value!r}" for name, value in row.items() if name != "what")
-        lines.append(f"    {row.get('what', 'broken')}: {where}")
-    if outcome.violations > SHOWN_ROWS:
-        lines.append(f"    ... and {outcome.violations - SHOWN_ROWS} more")
-    return "\n".join(lines)
+def _complaint(outcome: Outcome, must_examine: Sequence[str], expect_violated: Sequence[str]) -> _Complaint | None:
+    violated, law = outcome.verdict is Verdict.VIOLATED, outcome.law
+    if violated and law not in expect_violated:
+        return _Complaint(outcome, f"law violated: {law}")
+    if not violated and law in expect_violated:
+        return _Complaint(outcome, f"law {law} was expected to be violated, but: {_shown(outcome)}")
+    if law in must_examine and outcome.verdict in (Verdict.VACUOUS, Verdict.NOT_APPLICABLE):
+        return _Complaint(outcome, f"law {law} must examine rows, but: {_shown(outcome)}")
+    return None
+
+
+def _failure(run: JobRun, complaints: Sequence[_Complaint]) -> Failure:
+    """The first complaint in full, and the others by their laws."""
+    first, *others = complaints
+    violated = first.outcome if first.outcome.verdict is Verdict.VIOLATED else None
+    lines = [_sentence(first.outcome.law)]
+    if violated is not None:
+        counts = count_text(violated.violations, "violation"), count_text(violated.rows_examined, "row")
+        lines.append(f"{counts[0]}, {counts[1]} examined")
+    if others:
+        lines.append(f"also: {', '.join(one.text for one in others)}")
+    if run.result.error is not None:
+        lines.append(f"the job ended with: {str(run.result.error).splitlines()[0]}")
+    return Failure(run, first.text, tuple(lines), violated=violated)
 
 
 def _shown(outcome: Outcome) -> str:
@@ -116,28 +129,32 @@ def assert_same_output_for_all_schedules(
         run = assert_laws(job_factory(), schedule=schedule, bounds=bounds)
         runs.append(run)
         difference = _difference(runs[0], run, view)
-        if difference:
-            raise AssertionError(
-                f"the output depends on the schedule:\n{difference}\n"
-                f"  first: {runs[0].reproduce}\n  other: {run.reproduce}"
-            )
+        if difference is not None:
+            calls = repeating_lines(run, f"first: {runs[0].reproduce}", f"other: {run.reproduce}")
+            raise AssertionError(Failure(run, "the output depends on the schedule:", *difference, repeats=calls))
     if not runs:
         raise BadInput("assert_same_output_for_all_schedules: no schedule was given")
     return runs
 
 
-def _difference(first: JobRun, other: JobRun, view: View | None) -> str:
+def _difference(first: JobRun, other: JobRun, view: View | None) -> tuple[tuple[str, ...], Difference] | None:
+    """The lines that show how the outputs of two runs differ, and what differs first."""
     if view is not None:
-        seen, now = view(first), view(other)
-        return "" if seen == now else f"  first: {seen!r}\n  other: {now!r}"
-    lines = []
+        before, after = view(first), view(other)
+        if before == after:
+            return None
+        both = difference_of(before, after, ("first", "other"))
+        return both.lines(), both
+    lines: list[str] = []
+    compared: Difference | None = None
     for end in first.ends:
-        before, after = _bag(first, end), _bag(other, end)
-        for name, rest in (("first", before - after), ("other", after - before)):
-            shown = [repr(value) for value in other.values(end) + first.values(end) if encode_value(value) in rest]
+        one, two = _bag(first, end), _bag(other, end)
+        for name, rest in (("first", one - two), ("other", two - one)):
+            texts = [repr(value) for value in other.values(end) + first.values(end) if encode_value(value) in rest]
             if rest:
-                lines.append(f"  only in the {name}, at {end!r}: {', '.join(sorted(set(shown))[:SHOWN_ROWS])}")
-    return "\n".join(lines)
+                lines.append(f"only in the {name}, at {end!r}: {', '.join(sorted(set(texts))[:SHOWN_ROWS])}")
+                compared = compared or Difference(first.values(end), other.values(end))
+    return None if compared is None else (tuple(lines), compared)
 
 
 def _bag(run: JobRun, end: str) -> Counter[bytes]:

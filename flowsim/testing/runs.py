@@ -35,6 +35,10 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.writer import RecordingWriter
 from flowsim.report.inline import RecordingReport, report_of
 from flowsim.testing.bounds import default_bounds
+from flowsim.testing.differences import difference_of
+from flowsim.testing.differences import shown as shown_value
+from flowsim.testing.failures import Failure
+from flowsim.testing.last_run import LAST_RUN
 from flowsim.testing.observed_sinks import also_into
 from flowsim.testing.random_job import RandomJob
 from flowsim.testing.schedule import FIFO, Schedule
@@ -46,6 +50,9 @@ from flowsim.why.explanation import Explanation
 if TYPE_CHECKING:
     import pandas as pd
 
+_MOST_DATA = 2_000
+"""Characters of the data that a message shows."""
+
 Job = StreamExecutionEnvironment | StreamGraph | RandomJob
 """A job to run: an environment with streams, its stream graph, or a job description."""
 
@@ -56,6 +63,11 @@ class ObservedGraph:
 
     graph: StreamGraph
     ends: dict[str, CollectSink]
+
+    @property
+    def sources(self) -> tuple[object, ...]:
+        """The sources of the job."""
+        return tuple(node.source for node in self.graph.nodes.values() if node.source is not None)
 
 
 def observe(job: Job) -> ObservedGraph:
@@ -116,6 +128,7 @@ class JobRun:
     limits: Limits = DEFAULT_LIMITS
     description: RunDescription = field(default_factory=RunDescription, repr=False)
     """What a recording of the run says about its job and schedule."""
+    sources: tuple[object, ...] = field(default=(), repr=False)
 
     @property
     def reproduce(self) -> str:
@@ -125,6 +138,13 @@ class JobRun:
         bounds = "" if self.bounds is None else f", bounds={self.bounds!r}"
         limits = "" if self.limits == DEFAULT_LIMITS else f", limits={self.limits!r}"
         return f"run_job(job, schedule={self.schedule!r}{faults}{actions}{bounds}{limits})"
+
+    @property
+    def data(self) -> str:
+        """Returns the data of the job as code, source by source; '' if a source has them elsewhere, or has many."""
+        texts = [repr(source) for source in self.sources if type(source).__repr__ is not object.__repr__]
+        text = ", ".join(texts)
+        return text if len(texts) == len(self.sources) and len(text) <= _MOST_DATA else ""
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -160,7 +180,8 @@ class JobRun:
         """The recording of the run, in a temporary directory that exists as long as this object."""
         directory = mkdtemp(prefix="flowsim-run-")
         recording = self._recorded(Path(directory))
-        recording.name = f"{self.result.job_name}, schedule {self.schedule.token}"
+        # Without slashes: a report calls a recording by the last part of its path.
+        recording.name = f"{self.result.job_name}, schedule {self.schedule.token.replace('/', '-')}"
         finalize(recording, rmtree, directory, ignore_errors=True)
         return recording
 
@@ -225,12 +246,32 @@ class JobRun:
                 found.setdefault(its_key, []).append(value)
         return found
 
-    def claim(self, sentence: str, holds: bool, *evidence: object) -> None:
-        """Asserts a condition about this run; the AssertionError names the seed and the evidence."""
+    def claim(
+        self,
+        sentence: str,
+        holds: bool | None = None,
+        *evidence: object,
+        expected: object = ...,
+        found: object = ...,
+    ) -> None:
+        """Asserts a condition about this run: that ``holds`` is true, or else that ``found`` equals ``expected``.
+
+        The AssertionError has the sentence, what was expected beside what was found or the ``evidence``, and how to repeat
+        the run. Of two lists, or of mappings to lists, such as ``per_key`` and ``outputs`` return, it explains two records
+        that changed their order, a record that was late, and a result that is missing.
+        Raises BadInput if nothing is claimed.
+        """
         __tracebackhide__ = True
-        if not holds:
-            shown = "".join(f"\n  {item!r}" for item in evidence)
-            raise AssertionError(f"claim is false: {sentence}{shown}\n  reproduce: {self.reproduce}")
+        pair = None if expected is ... or found is ... else (expected, found)
+        if holds is None and pair is None:
+            raise BadInput(f"claim {sentence!r}: give a condition, or both expected=... and found=...")
+        if holds or (holds is None and expected == found):
+            return
+        difference = None if pair is None else difference_of(*pair)
+        lines = difference.lines() if difference is not None else ()
+        alone = [value for value in (expected, found) if value is not ... and pair is None]
+        shown = (*lines, *map(shown_value, (*alone, *evidence)))
+        raise AssertionError(Failure(self, f"claim is false: {sentence}", shown, difference))
 
     def outputs(self) -> dict[str, list[list[object]]]:
         """Returns the values in order of arrival, per end of the job and per subtask."""
@@ -284,4 +325,6 @@ def run_job(
     result = MiniCluster(observed.graph, with_faults(options, chosen)).run()
     described = run_description(observed.graph.settings, options)
     described.settings["record_state"] = recorder.records_state
-    return JobRun(schedule, chosen, done, result, recorder, observed.ends, bounds, limits, described)
+    run = JobRun(schedule, chosen, done, result, recorder, observed.ends, bounds, limits, described, observed.sources)
+    LAST_RUN.see(run)
+    return run

@@ -35,7 +35,7 @@ def why_order(facts: RunFacts, first: str, second: str, tasks: frozenset[int] | 
     a, b = records.one(first), records.one(second)
     if a.fingerprint == b.fingerprint:
         raise BadInput(f"{first!r} and {second!r} are the same record: {a.argument}")
-    orders = [*_sent(facts, a, b), *_received(facts, a, b), *async_orders(facts, a, b, Order)]
+    orders = _orders(facts, a, b)
     orders = [one for one in orders if tasks is None or one.cause.place is None or one.cause.place.task in tasks]
     orders.sort(key=lambda one: one.time_ns)
     apart = _apart(facts, a, b) if tasks is None else []
@@ -56,6 +56,18 @@ def why_order(facts: RunFacts, first: str, second: str, tasks: frozenset[int] | 
     causes = [*(one.cause for one in orders), *apart]
     shown = orders[0].cause if changed is None else changed.cause
     return WhyAnswer(Cause(text, shown.rules, shown.place), tuple(sorted(causes, key=_time)), notes)
+
+
+def comes_first(facts: RunFacts, first: str, second: str) -> bool:
+    """Whether the record ``first`` comes before ``second`` somewhere, or nothing orders the two. Raises BadInput."""
+    records = Records(facts)
+    a, b = records.one(first), records.one(second)
+    orders = _orders(facts, a, b)
+    return any(one.is_kept for one in orders) if orders else bool(_apart(facts, a, b))
+
+
+def _orders(facts: RunFacts, a: Record, b: Record) -> list[Order]:
+    return [*_sent(facts, a, b), *_received(facts, a, b), *async_orders(facts, a, b, Order)]
 
 
 def _repeated(facts: RunFacts, record: Record) -> str:

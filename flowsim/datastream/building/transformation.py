@@ -50,6 +50,7 @@ class Transformation:
     parallelism: int
     inputs: tuple[Upstream, ...] = ()
     is_source: bool = False
+    source: object = None
     is_legacy_source: bool = False
     yields: bool = False
     max_parallelism: int | None = None
@@ -152,6 +153,7 @@ def _node(one: Transformation, max_parallelism: int | None, slot_sharing_group: 
         parallelism=one.parallelism,
         max_parallelism=one.max_parallelism if one.max_parallelism is not None else max_parallelism,
         is_source=one.is_source,
+        source=one.source,
         is_legacy_source=one.is_legacy_source,
         yields=one.yields,
         chaining=one.chaining,

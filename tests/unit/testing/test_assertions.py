@@ -36,20 +36,22 @@ def test_violated_law_is_reported_with_sentence_evidence_and_reproduce_line() ->
     schedule = Schedule("random", 7, 1)
     with pytest.raises(AssertionError) as failed:
         assert_laws(numbers(), schedule=schedule, faults=[Fault("corrupt_element", channel=0, at=2)])
-    law, sentence, count, evidence, reproduce = str(failed.value).splitlines()
+    law, sentence, count, evidence, reproduce, data = str(failed.value).splitlines()
     assert law == "law violated: channel-fifo"
     assert sentence.startswith("  A receiver decodes exactly the elements that the sender wrote to the channel")
     assert sentence.endswith("(rules 5.11, 6.14, 7.16)")
     assert count.startswith("  1 violation, ")
-    assert "channel=0, position=2" in evidence
+    assert evidence.startswith("  the received element differs from the sent element: sent record ")
+    assert evidence.endswith("channel: Source: Collection Source (1/1) -> Map (1/2) #0, position: 2")
     assert reproduce.startswith(
         "  reproduce: run_job(job, schedule=Schedule(policy='random', seed=7, budget_records=1)"
     )
+    assert data == "  data: CollectionSource([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])"
 
 
 def test_report_shows_first_rows_of_evidence() -> None:
     with pytest.raises(
-        AssertionError, match=r"the element at position 4 of channel 0 was changed: .*\n    \.\.\. and \d+ more\n"
+        AssertionError, match=r"the element at position 4 of channel 0 was changed: .*\n  \.\.\. and \d+ more\n"
     ):
         assert_laws(numbers(40), faults=[Fault("corrupt_element", at=at) for at in range(20)])
 
@@ -94,7 +96,7 @@ def test_schedule_dependent_order_is_reported_with_both_runs() -> None:
     with pytest.raises(AssertionError) as failed:
         assert_same_output_for_all_schedules(numbers, view=outputs)
     message = str(failed.value)
-    assert message.startswith("the output depends on the schedule:\n  first: {'collected': [[")
+    assert message.startswith("the output depends on the schedule:\n  first ['collected'][0]: [")
     assert f"  first: run_job(job, schedule={FIFO!r})\n  other: run_job(job, schedule=Schedule(" in message
 
 

@@ -93,9 +93,10 @@ def test_assertions_raise_error_with_line_that_reproduces_it() -> None:
     ):
         with pytest.raises(RunTooLong) as ended:
             check()
-        (note,) = ended.value.__notes__
+        note, data = ended.value.__notes__
         assert note.startswith("reproduce: run_job(job, schedule=")
         assert note.endswith("bounds=RunBounds(steps=500, virtual_ms=None, restarts=None))")
+        assert data == "data: CollectionSource([1])"
 
 
 @pytest.mark.parametrize("bounds", [{"steps": 0}, {"steps": -1}, {"steps": 1.5}, {"virtual_ms": True}])

@@ -97,7 +97,8 @@ def test_false_claim_raises_with_evidence_and_schedule(env: StreamExecutionEnvir
         run.claim("they rise", False, run.values())
     assert str(failed.value) == (
         "claim is false: they rise\n  [2, 1]\n"
-        "  reproduce: run_job(job, schedule=Schedule(policy='random', seed=11, budget_records=1))"
+        "  reproduce: run_job(job, schedule=Schedule(policy='random', seed=11, budget_records=1))\n"
+        "  data: CollectionSource([2, 1])"
     )
 
 
@@ -120,7 +121,7 @@ def test_failed_job_is_a_result_and_raised_by_assert_laws(env: StreamExecutionEn
     assert run.result.status is JobStatus.FAILED
     with pytest.raises(JobFailed, match="divide") as failed:
         assert_laws(run)
-    assert failed.value.__notes__ == [f"reproduce: {run.reproduce}"]
+    assert failed.value.__notes__ == [f"reproduce: {run.reproduce}", "data: CollectionSource([1, 0])"]
 
 
 def test_deadlock_is_raised_by_assert_laws(env: StreamExecutionEnvironment) -> None:

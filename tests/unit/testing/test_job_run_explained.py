@@ -54,7 +54,7 @@ def test_why_takes_words_values_a_time_and_a_task(reordered: JobRun) -> None:
 def test_trace_prints_the_chosen_facts(reordered: JobRun) -> None:
     trace = reordered.trace(kinds="elements", task="collected", limit=2)
     about, _, *facts = trace.lines()
-    assert about == "Flink Streaming Job, schedule fifo/1/4096: complete, level full"
+    assert about == "Flink Streaming Job, schedule fifo-1-4096: complete, level full"
     assert "reads record 1 from" in facts[0]
     assert facts[-1] == "stopped after 2 facts (--limit)"
     assert repr(trace) == str(trace)
@@ -82,6 +82,7 @@ def test_report_is_one_page_that_answers_link_to(reordered: JobRun, tmp_path: Pa
     report = reordered.report(tmp_path / "run/report.html")
     assert (tmp_path / "run/report.html").read_text(encoding="utf-8") == report.html
     assert str(tmp_path) not in report.html
+    assert '"name":"Flink Streaming Job, schedule fifo-1-4096"' in report.html
     assert f"{tmp_path / 'run/report.html'}#view=" in str(saved.why("order", 0, 1))
 
 

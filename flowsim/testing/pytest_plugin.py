@@ -1,9 +1,12 @@
-"""The pytest plugin of flowsim: tests that take ``flowsim_schedule`` run once per schedule.
+"""The pytest plugin of flowsim: schedules, bounds and reports of runs inside tests.
 
+A test that takes ``flowsim_schedule`` runs once per schedule.
 Every pytest run loads the plugin if flowsim is installed, so it imports other modules only when a test needs them.
 """
 
 from __future__ import annotations
+
+import sys
 
 import pytest
 
@@ -32,10 +35,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="after how many steps run_job ends a run whose test sets no bounds (200000); 0: no bound",
     )
+    group.addoption(
+        "--flowsim-report",
+        default=None,
+        metavar="DIR",
+        help="write the recording and the report of the failing run of each test to a folder below DIR; with Hypothesis "
+        "of the smallest one",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    steps = config.getoption("--flowsim-steps")
+    _set_bounds(config.getoption("--flowsim-steps"))
+    _write_reports(config, config.getoption("--flowsim-report"))
+
+
+def _set_bounds(steps: int | None) -> None:
     if steps is None:
         return
     from dataclasses import replace
@@ -47,6 +61,25 @@ def pytest_configure(config: pytest.Config) -> None:
         set_default_bounds(replace(DEFAULT_BOUNDS, steps=steps or None))
     except BadInput as error:
         raise pytest.UsageError(f"--flowsim-steps: {error}") from None
+
+
+def _write_reports(config: pytest.Config, directory: str | None) -> None:
+    if directory is None:
+        return
+    from flowsim.testing.pytest_reports import ReportsOfFailures
+
+    folder = config.invocation_params.dir / directory
+    if not directory or (folder.exists() and not folder.is_dir()):
+        raise pytest.UsageError(f"--flowsim-report: expected a folder, got {directory!r}")
+    config.pluginmanager.register(ReportsOfFailures(folder), "flowsim-reports")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    if "hypothesis" in sys.modules:
+        from flowsim.testing.explained_lines import leave_flowsim_out
+
+        leave_flowsim_out()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -28,6 +28,8 @@ LONGER_FUNCTIONS: dict[str, str] = {}
 LATE_IMPORTS = {
     ("testing/pytest_plugin.py", "flowsim.errors"): "every pytest run loads the plugin where flowsim is installed",
     ("testing/pytest_plugin.py", "flowsim.testing.bounds"): "the same",
+    ("testing/pytest_plugin.py", "flowsim.testing.explained_lines"): "the same",
+    ("testing/pytest_plugin.py", "flowsim.testing.pytest_reports"): "the same",
     ("testing/pytest_plugin.py", "flowsim.testing.schedule"): "the same",
     (
         "scenario/compiled.py",

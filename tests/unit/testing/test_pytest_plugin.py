@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.user_pytest import run_pytest
 
 TEST = """
 def test_it(flowsim_schedule):
@@ -16,22 +16,6 @@ def test_it(flowsim_schedule):
 def test_other():
     pass
 """
-
-
-def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    (folder / "test_user.py").write_text(TEST, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        f"--rootdir={folder}",
-        *arguments,
-        "test_user.py",
-    ]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
 
 
 NONE: tuple[str, ...] = ()
@@ -46,18 +30,18 @@ TWO = ("--flowsim-schedule", "random/1/8", "--flowsim-schedule", "fifo/9/1")
 def test_with_fixture_runs_once_per_schedule(
     tmp_path: Path, arguments: tuple[str, ...], passed: int, failed: int
 ) -> None:
-    run = run_pytest(tmp_path, *arguments)
+    run = run_pytest(tmp_path, TEST, *arguments)
     summary = run.stdout.splitlines()[-1]
     assert f"{passed} passed" in summary, run.stdout + run.stderr
     assert (f"{failed} failed" in summary) == (failed > 0), run.stdout
 
 
 def test_failing_schedule_is_in_test_id(tmp_path: Path) -> None:
-    assert "FAILED test_user.py::test_it[random/2/1]" in run_pytest(tmp_path).stdout
+    assert "FAILED test_user.py::test_it[random/2/1]" in run_pytest(tmp_path, TEST).stdout
 
 
 def test_invalid_schedule_option_is_refused(tmp_path: Path) -> None:
-    run = run_pytest(tmp_path, "--flowsim-schedule", "random/x")
+    run = run_pytest(tmp_path, TEST, "--flowsim-schedule", "random/x")
     assert (
         "--flowsim-schedule: expected a schedule such as random/7/1 (policy/seed/budget), got 'random/x'" in run.stdout
     )
@@ -70,5 +54,5 @@ def test_steps_option_bounds_the_runs_of_all_tests(tmp_path: Path) -> None:
         "def pytest_report_header():\n    return f'bounds: {default_bounds()}'\n"
     )
     for option, steps in (("7", "steps=7,"), ("0", "steps=None,")):
-        assert steps in run_pytest(tmp_path, "-v", "-k", "other", "--flowsim-steps", option).stdout
-    assert "--flowsim-steps: bounds of a run" in run_pytest(tmp_path, "--flowsim-steps", "-1").stderr
+        assert steps in run_pytest(tmp_path, TEST, "-v", "-k", "other", "--flowsim-steps", option).stdout
+    assert "--flowsim-steps: bounds of a run" in run_pytest(tmp_path, TEST, "--flowsim-steps", "-1").stderr

@@ -20,7 +20,7 @@ from flowsim.why.explanation import Explanation
 
 MOST_LINES: Final = 12
 """Of one failure."""
-SHOWN_ROWS: Final = 3
+_MOST_ROWS: Final = 5
 """Of the evidence of a law."""
 _MOST_CAUSES: Final = 4
 """Of a longer chain the nearest ones and the first cause of all are shown."""
@@ -69,18 +69,16 @@ class Failure:
         causes, link = self._causes
         shown_at = f" (at the cause: {link})" if link else ""
         last = [*self.repeats, *([f"report: {self.report}{shown_at}"] if self.report else [])]
-        evidence = self._evidence
         room = MOST_LINES - 1 - len(causes) - len(last)
+        evidence = list(self.lines)
+        if self.violated is not None:
+            evidence += evidence_lines(self.run, self.violated, min(_MOST_ROWS, room - len(evidence) - 1))
         if len(evidence) > room:
             evidence = [*evidence[: room - 1], f"... and {len(evidence) - room + 1:,} more"]
         return "\n  ".join(" ".join(line.split("\n")) for line in (self.claim, *evidence, *causes, *last))
 
     def __repr__(self) -> str:
         return f"<Failure {self.claim!r}>"
-
-    @cached_property
-    def _evidence(self) -> list[str]:
-        return [*self.lines, *([] if self.violated is None else evidence_lines(self.run, self.violated))]
 
     @cached_property
     def explanation(self) -> Explanation | None:
@@ -109,9 +107,9 @@ def _cited(cause: Cause) -> str:
     return f"{cause.text} [{', '.join(cause.rules)}]" if cause.rules else cause.text
 
 
-def evidence_lines(run: FailedRun, outcome: Outcome) -> list[str]:
+def evidence_lines(run: FailedRun, outcome: Outcome, most: int) -> list[str]:
     """The first rows of evidence of a violated law in words, and how many there are."""
-    rows = outcome.evidence[:SHOWN_ROWS]
+    rows = outcome.evidence[:most]
     try:
         texts = EvidenceReader(run.recording, run.recording.name).texts(rows)
     except BadInput:

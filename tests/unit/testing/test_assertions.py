@@ -41,8 +41,8 @@ def test_violated_law_is_reported_with_sentence_evidence_and_reproduce_line() ->
     assert sentence.startswith("  A receiver decodes exactly the elements that the sender wrote to the channel")
     assert sentence.endswith("(rules 5.11, 6.14, 7.16)")
     assert count.startswith("  1 violation, ")
-    assert evidence.startswith("  the received element differs from the sent element: sent record ")
-    assert evidence.endswith("channel: Source: Collection Source (1/1) -> Map (1/2) #0, position: 2")
+    assert evidence.startswith("  the element at position 2 of channel 0 was changed: sent record ")
+    assert evidence.endswith("channel: Source: Collection Source (1/1) -> Map (1/2) #0")
     assert reproduce.startswith(
         "  reproduce: run_job(job, schedule=Schedule(policy='random', seed=7, budget_records=1)"
     )

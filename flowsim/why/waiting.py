@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ActionKind, ActionPhase, LifeEvent
+from flowsim.history.bottlenecks import Stretch, bottlenecks
 from flowsim.history.task_states import WAITS, Doing, TaskState, state_of, waits_of
-from flowsim.history.time_shares import LEAST_SHARE, times_of_tasks
+from flowsim.history.time_shares import LEAST_SHARE, Span, times_of_tasks
 from flowsim.history.watermark_strategies import idle_ms_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
@@ -81,16 +83,34 @@ def why_slow(facts: RunFacts) -> WhyAnswer:
         text += f" No task was busy, back-pressured or waiting inside an element for {LEAST_SHARE:.0%} or more."
     if not facts.is_full:
         return WhyAnswer(Cause(text, ("3.28", "13.1"), lines=lines), notes=(NEEDS_FULL,))
+    stretches = bottlenecks(facts, ranked, facts.start_ns, facts.end_ns)
+    moves = [_moves(facts, stretches)] if len({facts.graph.tasks[one.task].vertex for one in stretches}) > 1 else []
     notes: tuple[str, ...] = ()
-    span = first.longest(first.most) if facts.until_ns is None else None
-    if span is not None:
-        facts = facts.until(span.middle_ns)
-        notes = (f"the causes are those at {facts.moment(span.middle_ns)}; {AT_TIME}",)
+    if facts.until_ns is None:
+        longest = max(stretches, key=lambda one: one.end_ns - one.begin_ns).longest if moves else None
+        span = first.longest(first.most) if longest is None else Span(Doing.BUSY, *longest)
+        if span is not None:
+            facts = facts.until(span.middle_ns)
+            notes = (f"the causes are those at {facts.moment(span.middle_ns)}; {AT_TIME}",)
     state = state_of(facts, first.task)
     place = None if state.since is None else place_of(state.since)
     return WhyAnswer(
-        Cause(text, ("3.28", "13.1"), place, lines), tuple(_of_first(facts, state)), (*notes, *_dead(facts))
+        Cause(text, ("3.28", "13.1"), place, lines), (*moves, *_of_first(facts, state)), (*notes, *_dead(facts))
     )
+
+
+def _moves(facts: RunFacts, stretches: Sequence[Stretch]) -> Cause:
+    """That the bottleneck is not the same task all the time, with a moment of each stretch."""
+    text = (
+        "The bottleneck moves. By tenths of this time, the task that was busy longest while a task before it was "
+        "back-pressured, and for at least half of the tenth, was:"
+    )
+    lines = tuple(
+        f"from {facts.moment(one.begin_ns)} to {facts.moment(one.end_ns)}: {facts.task(one.task)}, for example at "
+        f"{facts.moment(sum(one.longest) // 2)}"
+        for one in stretches
+    )
+    return Cause(text, ("3.28", "13.1"), lines=lines)
 
 
 def _of_first(facts: RunFacts, state: TaskState) -> list[Cause]:

@@ -170,7 +170,9 @@ PARTS = {
     "47b_held_past_the_watermark late": [
         "The record is 50 ms behind the highest timestamp that stamped had seen", "a bound of at least 41 ms", "[8.1]",
     ],
-    "48_moving_bottleneck waiting": ["parsed (1/1): busy 55%", "Sink: out (1/1): busy 55%"],
+    "48_moving_bottleneck waiting": [
+        "The bottleneck moves", "from 0 ms to 500.711 ms: parsed (1/1)", "from 500.711 ms to 901.2798 ms: Sink: out (1/1)",
+    ],
     "48_moving_bottleneck waiting --at 750ms": ["Sink: out (1/1) is busy", "It is the bottleneck"],
     "37a_stop_with_savepoint_drain aligned": ["savepoints always are", "[12.47]"],
 }  # fmt: skip

@@ -137,6 +137,18 @@ def test_tasks_are_ranked_by_share_and_not_by_the_longest_wait(
             assert (f"{name} {ns / whole_ns:.0%}" in line) is (round(ns / whole_ns, 2) > 0), line
 
 
+def test_bottleneck_that_moves_has_a_moment_of_each_stretch(ask: Ask) -> None:
+    moves, *chain = ask("48_moving_bottleneck", "waiting").causes
+    assert moves.text.startswith("The bottleneck moves.")
+    assert chain[-1].text.startswith("parsed (1/1) is busy")
+    at_ms = [float(line.rpartition(" at ")[2].removesuffix(" ms")) for line in moves.details]
+    for moment, name in zip(at_ms, ("parsed", "Sink: out"), strict=True):
+        last = ask("48_moving_bottleneck", "waiting", "clicks", at_ms=moment).causes[-1]
+        assert last.text.startswith(f"{name} (1/1) is busy")
+        assert "It is the bottleneck" in last.text
+    assert not any("moves" in cause.text for cause in ask("03_slow_sink_backpressure", "waiting").causes)
+
+
 def test_job_without_load_says_so(ask: Ask) -> None:
     text = ask("16_two_watermarks", "waiting").statement.text
     assert text.startswith(

@@ -85,7 +85,10 @@ def test_links_with_time_and_fact_open_at_their_step(open_report: OpenReport, re
 def test_views_of_job_without_channels_state_the_reason(open_report: OpenReport) -> None:
     page = open_report("26a", "#view=channel")
 
-    assert page.inner_text(".missing") == "The job has one task: it has no channels."
+    assert (
+        page.inner_text(".missing")
+        == "The job has one task: it has no channels. What the task did is in the view Timeline."
+    )
     page.keyboard.press("1")
     page.wait_for_selector(".vertex.busy, .vertex.idle")
 

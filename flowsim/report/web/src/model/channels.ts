@@ -111,6 +111,11 @@ export class ChannelFacts {
     return this.byNumber.get(number);
   }
 
+  /** Where the receiver last granted or announced credits, up to a place; Infinity: nowhere. */
+  lastGrant(place: number): number {
+    return this.granted.places[countUpTo(this.granted.places, place) - 1] ?? Infinity;
+  }
+
   /** The number of restarts before a place: buffers of another run may have the same number. */
   runAt(place: number): number {
     return countUpTo(this.resets, place - 1);

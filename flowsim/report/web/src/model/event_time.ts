@@ -217,14 +217,15 @@ export class EventTimes {
     return [...sorted, ...this.ends("received", INPUT, tasks), ...this.ends("sent", OUTPUT, tasks)];
   }
 
-  /** Inputs or outputs with watermarks or timestamps; for outputs only those of sources. */
+  /** Inputs or outputs with timestamps, or watermarks besides the last one; for outputs only those of sources. */
   private ends(table: string, operator: number, without: Set<number>): Subject[] {
     const { rows, columns, places } = this.facts.of(table);
     const counts = new Map<number, number>();
     for (let row = 0; row < rows; row++) {
       const task = this.facts.task[places[row]!]!;
       const isRecord = columns.kind![row] === Element.RECORD && columns.timestamp![row]! > -BOUND;
-      if (isRecord || columns.kind![row] === Element.WATERMARK) counts.set(task, (counts.get(task) ?? 0) + Number(isRecord));
+      const isMark = columns.kind![row] === Element.WATERMARK && columns.timestamp![row]! < BOUND;
+      if (isRecord || isMark) counts.set(task, (counts.get(task) ?? 0) + Number(isRecord));
     }
     return [...counts]
       .filter(([task]) => !without.has(task) && (operator === INPUT || this.names.tasks.get(task)?.inputs === 0))

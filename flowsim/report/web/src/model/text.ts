@@ -19,6 +19,12 @@ export function joined(...words: string[]): string {
   return words.filter(Boolean).join(" ");
 }
 
+/** The first texts of many. */
+export function listed(texts: readonly string[], most = 12): string {
+  const shown = texts.slice(0, most).join(", ");
+  return texts.length > most ? `${shown} and ${commas(texts.length - most)} more` : shown;
+}
+
 const UNITS = [[9, "s"], [6, "ms"], [3, "us"], [0, "ns"]] as const;
 
 /** Time since the start of the run, exact to the nanosecond and as short as it can be: "7 ms", "10 s", "12.3 us". */

@@ -43,9 +43,9 @@ export function App({ store, other, views }: { store: Store; other: Other | null
             <Shown store={store} view={view} />
           )}
         </section>
+        <Tooltip />
       </main>
       <Help views={views} />
-      <Tooltip />
       <Patterns />
     </>
   );

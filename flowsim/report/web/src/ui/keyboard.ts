@@ -16,20 +16,6 @@ export function listenToKeys(store: Store, views: readonly View[]): void {
   });
 }
 
-/** What makes an element of SVG a button: such elements have ``tabindex`` in small letters. */
-export function asButton(act: () => void) {
-  return {
-    role: "button" as const,
-    tabindex: 0,
-    onClick: act,
-    onKeyDown: (event: KeyboardEvent) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      act();
-    },
-  };
-}
-
 function act(store: Store, views: readonly View[], event: KeyboardEvent): boolean {
   switch (event.key) {
     case "ArrowLeft": store.step(event.shiftKey ? -100 : -1); return true;

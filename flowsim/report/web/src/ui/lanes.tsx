@@ -57,7 +57,7 @@ export function missingStates(store: Store): string {
   }
   return store.model.isFull
     ? "The recording has no actions of tasks."
-    : "Without the states of the tasks: they need a recording with --record full.";
+    : "Without the states of the tasks: they need a recording with 'flowsim run ... --record full'.";
 }
 
 export function stateFill(context: CanvasRenderingContext2D, colours: Colours): (string | CanvasPattern)[] {

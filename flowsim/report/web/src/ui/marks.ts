@@ -1,4 +1,4 @@
-/** What the pointer finds in a picture: boxes that the drawing registers, each with its text and its facts. */
+/** What the pointer finds in a picture: boxes and lines that the drawing registers, each with its text and its facts. */
 
 import type { Axis } from "./horizontal";
 
@@ -15,6 +15,8 @@ export interface Tip {
   lines?: string[];
   /** Places of facts whose sentences belong to it; a click moves the cursor to the first. Infinity: it did not happen. */
   facts?: number[];
+  /** Where a click moves the cursor, for a mark without facts of its own. */
+  place?: number;
   /** What else a click selects. */
   pick?: () => void;
   /** The part of an area that the text is about. */
@@ -24,7 +26,14 @@ export interface Tip {
 /** ``number``: as registered; ``x`` and ``y``: of the pointer. null: there is nothing at this point. */
 export type Describe = (number: number, x: number, y: number) => Tip | null;
 /** Registers a box with the number that its layer knows it by. */
-export type Add = (number: number, x: number, y: number, width: number, height: number) => void;
+export interface Add {
+  (number: number, x: number, y: number, width: number, height: number): void;
+  /** Registers a straight line from one point to another. */
+  line(number: number, x: number, y: number, toX: number, toY: number): void;
+}
+
+/** What is registered: a box, or in it the line that falls or rises from left to right. */
+const Shape = { BOX: 0, FALLS: 1, RISES: 2 };
 
 export interface Mark extends Box {
   kind: string;
@@ -57,6 +66,7 @@ interface Layer {
 export class Marks {
   private boxes = new Float32Array(FIRST_SIZE * 4);
   private numbers = new Int32Array(FIRST_SIZE);
+  private shapes = new Uint8Array(FIRST_SIZE);
   private layers: Layer[] = [];
   private byPosition: Uint32Array | null = null;
 
@@ -73,11 +83,21 @@ export class Marks {
   layer(kind: string, describe: Describe): Add {
     const layer = { kind, describe, begin: this.count, end: this.count };
     this.layers.push(layer);
-    return (number, x, y, width, height) => this.add(layer, number, x, y, width, height);
+    const box = (number: number, x: number, y: number, width: number, height: number) => this.add(layer, number, x, y, width, height, Shape.BOX);
+    return Object.assign(box, { line: (number: number, x: number, y: number, toX: number, toY: number) => this.addLine(layer, number, x, y, toX, toY) });
+  }
+
+  /** The part of a line between the ends of the axis. */
+  private addLine(layer: Layer, number: number, x: number, y: number, toX: number, toY: number): void {
+    const { left, right } = this.axis;
+    const [first, last] = [Math.max(left, Math.min(x, toX)), Math.min(right, Math.max(x, toX))];
+    const at = (one: number) => (x === toX ? y : y + ((one - x) * (toY - y)) / (toX - x));
+    const [begin, end] = x === toX ? [y, toY] : [at(first), at(last)];
+    this.add(layer, number, first, Math.min(begin, end), last - first, Math.abs(end - begin), begin < end ? Shape.FALLS : Shape.RISES);
   }
 
   /** The part of a box that is in view; infinite ends are outside. */
-  private add(layer: Layer, number: number, x: number, y: number, width: number, height: number): void {
+  private add(layer: Layer, number: number, x: number, y: number, width: number, height: number, shape: number): void {
     const { left, right } = this.axis;
     const [first, last] = [Math.max(left, x), Math.min(right, x + width)];
     const [top, bottom] = [Math.max(0, y), Math.min(this.height, y + height)];
@@ -85,15 +105,18 @@ export class Marks {
     const at = layer.end++;
     if (at === this.numbers.length) this.grow();
     this.numbers[at] = number;
+    this.shapes[at] = shape;
     this.boxes.set([first, top, last - first, bottom - top], at * 4);
     this.byPosition = null;
   }
 
   private grow(): void {
-    const [boxes, numbers] = [new Float32Array(this.boxes.length * 2), new Int32Array(this.numbers.length * 2)];
+    const size = this.numbers.length * 2;
+    const [boxes, numbers, shapes] = [new Float32Array(size * 4), new Int32Array(size), new Uint8Array(size)];
     boxes.set(this.boxes);
     numbers.set(this.numbers);
-    [this.boxes, this.numbers] = [boxes, numbers];
+    shapes.set(this.shapes);
+    [this.boxes, this.numbers, this.shapes] = [boxes, numbers, shapes];
   }
 
   /** The smallest mark of the front layer that has one at a point; of equal ones the nearest. */
@@ -112,14 +135,22 @@ export class Marks {
       const [width, height] = [boxes[at * 4 + 2]!, boxes[at * 4 + 3]!];
       const [dx, dy] = [Math.abs(x - boxes[at * 4]! - width / 2), Math.abs(y - boxes[at * 4 + 1]! - height / 2)];
       const [wide, high] = [Math.max(width, LEAST), Math.max(height, LEAST)];
-      if (dx > wide / 2 || dy > high / 2) continue;
+      if (dx > wide / 2 || dy > high / 2 || !this.isOnLine(at, x, y)) continue;
       others++;
-      const area = wide * high;
+      const area = this.shapes[at] === Shape.BOX ? wide * high : LEAST * LEAST;
       if (area > least || (area === least && dx + dy >= away)) continue;
       [best, least, away] = [at, area, dx + dy];
     }
     const tip = best < 0 ? null : describe(this.numbers[best]!, x, y);
     return tip && { mark: { ...this.mark(best), ...tip.at }, tip, others };
+  }
+
+  /** A box has no line. */
+  private isOnLine(at: number, x: number, y: number): boolean {
+    if (this.shapes[at] === Shape.BOX) return true;
+    const [left, top, width, height] = this.boxes.subarray(at * 4, at * 4 + 4) as unknown as [number, number, number, number];
+    const [along, down] = [x - left, this.shapes[at] === Shape.FALLS ? y - top : top + height - y];
+    return Math.abs(along * height - down * width) <= (LEAST / 2) * Math.hypot(width, height);
   }
 
   mark(at: number): Mark {

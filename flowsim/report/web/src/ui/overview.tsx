@@ -2,11 +2,14 @@
 
 import { useCallback } from "preact/hooks";
 import type { ExactPart } from "../model/head";
-import { commas, count, moment } from "../model/text";
+import { TIMING_WORDS } from "../model/points";
+import { commas, count, listed, moment } from "../model/text";
 import type { Store } from "../store";
 import { drawLabel } from "./axis";
 import { TimeCanvas, type Drawing } from "./canvas";
 import { hatched } from "./colours";
+import type { Axis } from "./horizontal";
+import type { Tip } from "./marks";
 
 const BINS = 64;
 const BAR = 24;
@@ -88,15 +91,35 @@ function drawParts(store: Store, drawing: Drawing, parts: ExactPart[]): void {
   const byTime = store.scale.value === "time";
   context.fillStyle = hatched(context, colours.line);
   context.fillRect(axis.left, BAR, axis.right - axis.left, STRIP);
-  for (const part of parts) {
+  const add = drawing.marks.layer("exact part", (at) => partTip(store, parts[at]!));
+  parts.forEach((part, at) => {
     const begin = byTime ? axis.xOf(part.from_ns) : axis.x(facts.placeOfStep(part.first));
     const end = byTime ? axis.xOf(part.to_ns) : axis.x(facts.placeOfStep(part.end - 1));
     const left = Math.max(axis.left, begin);
     const width = Math.min(axis.right, Math.max(end, begin + 2)) - left;
-    if (width <= 0) continue;
+    if (width <= 0) return;
+    add(at, left, BAR, width, STRIP);
     context.fillStyle = colours.accent;
     context.fillRect(left, BAR, width, STRIP);
-  }
+  });
+}
+
+function partTip(store: Store, part: ExactPart): Tip {
+  const { facts } = store.model;
+  const title = `every fact from ${moment(part.from_ns)} to ${moment(part.to_ns)}: ${commas(part.end - part.first)} facts`;
+  return { title, lines: [listed(part.why)], place: facts.placeOfStep(part.first), pick: () => show(store, part) };
+}
+
+/** The rows of counts in a pixel. */
+function rowsAt(store: Store, bucket: ArrayLike<number>, axis: Axis, x: number): number[] {
+  const begin = begins(store);
+  const at = axis.valueAt(x);
+  return Array.from(bucket, (_, row) => row).filter((row) => begin(bucket[row]!) <= at && at < begin(bucket[row]! + 1));
+}
+
+/** An area of counts, of which the pointer asks for a column. */
+function columnTip(title: string, store: Store, axis: Axis, x: number, y: number, height: number): Tip {
+  return { title, at: { x: x - 1, y, width: 2, height }, place: store.placeOf(axis.valueAt(x)) };
 }
 
 /** Where a bucket begins, in ns. */
@@ -125,6 +148,10 @@ function drawCounts(store: Store, drawing: Drawing, channel: number | null): voi
     const height = (counts![row]! / most) * (BAR - 4);
     context.fillRect(left, BAR - 2 - height, Math.max(right - left, 0.6), height);
   }
+  drawing.marks.layer("counts", (_, x) => {
+    const sum = rowsAt(store, bucket!, axis, x).filter(isWanted).reduce((all, row) => all + counts![row]!, 0);
+    return sum ? columnTip(channel === null ? count(sum, "fact") : `${count(sum, "element")} sent`, store, axis, x, 0, BAR) : null;
+  })(0, axis.left, 0, axis.right - axis.left, BAR);
 }
 
 /** Event time less the watermark, in bins that double: above the line in time, below it behind the watermark or late. */
@@ -147,6 +174,12 @@ function drawLateness(store: Store, drawing: Drawing, top: number): void {
     context.fillRect(left, top + RASTER - (bin![row]! + 1) * height, Math.max(right - left, 0.8), height);
   }
   context.globalAlpha = 1;
+  drawing.marks.layer("lateness", (_, x) => {
+    const sums = TIMINGS.map(() => 0);
+    for (const row of rowsAt(store, bucket!, axis, x)) sums[timing![row]!]! += counts![row]!;
+    const words = sums.flatMap((sum, at) => (sum ? [`${count(sum, "record")} ${TIMING_WORDS[at]}`] : []));
+    return words.length ? columnTip(words.join(", "), store, axis, x, top, RASTER) : null;
+  })(0, axis.left, top, axis.right - axis.left, RASTER);
   context.strokeStyle = colours.watermark;
   context.beginPath();
   context.moveTo(axis.left, top + RASTER / 2);

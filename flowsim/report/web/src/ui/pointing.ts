@@ -4,7 +4,7 @@ import type { Store } from "../store";
 import type { Pick } from "./canvas";
 import { axisOf, type Axis } from "./horizontal";
 import type { Hit, Mark, Marks } from "./marks";
-import { choose, hide, isShownBy, show } from "./tooltip";
+import { choose, hide, isShownBy, placeOf, show } from "./tooltip";
 
 /** A pointer that moves less has clicked; farther it drags the cursor. */
 const CLICK = 4;
@@ -151,10 +151,11 @@ export class Pointing {
     selected = tip.at ? null : { by: this, mark };
     const store = this.store!;
     const [from, to] = store.range.value;
-    const first = tip.facts?.find((place) => place < Infinity);
-    const isInView = first !== undefined && from <= store.valueOf(first) && store.valueOf(first) <= to;
-    choose(store, isInView || x === undefined ? tip : { ...tip, facts: [] });
-    if (!isInView && x !== undefined) this.moveCursor(x);
+    const place = placeOf(tip);
+    const isInView = place !== undefined && from <= store.valueOf(place) && store.valueOf(place) <= to;
+    const isThere = isInView || x === undefined;
+    choose(store, isThere ? tip : { ...tip, facts: [], place: undefined });
+    if (!isThere) this.moveCursor(x);
     this.frameSelected();
   }
 

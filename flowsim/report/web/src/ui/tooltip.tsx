@@ -4,6 +4,7 @@ import { batch, signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { moment } from "../model/text";
 import type { Store } from "../store";
+import { asButton } from "./button";
 import type { Tip } from "./marks";
 
 /** Of the mark, or of the pointer, in the window. */
@@ -45,11 +46,16 @@ export function isShownBy(owner: object): boolean {
   return shown.peek()?.owner === owner;
 }
 
-/** What a click on a mark does, besides marking it: the cursor goes to its first fact. */
-export function choose(store: Store, { facts = [], pick }: Tip): void {
-  const place = facts.find((one) => one < Infinity);
+/** Where a click on a mark moves the cursor: to its first fact that happened. */
+export function placeOf({ facts = [], place }: Tip): number | undefined {
+  return facts.find((one) => one < Infinity) ?? place;
+}
+
+/** What a click on a mark does, besides marking it. */
+export function choose(store: Store, tip: Tip): void {
+  const place = placeOf(tip);
   batch(() => {
-    pick?.();
+    tip.pick?.();
     if (place !== undefined) store.go(place);
   });
 }
@@ -92,6 +98,11 @@ function Text({ store: { model }, describe, others }: Shown) {
       {others > 0 && <p class="faint">and {others} more here</p>}
     </>
   );
+}
+
+/** A mark of SVG that is a button: it shows its text, and a click, Enter or space does what a click on a mark does. */
+export function asMark(store: Store, describe: () => Tip) {
+  return { ...asButton(() => choose(store, describe())), ...tipOf(store, describe) };
 }
 
 /** The handlers of an element that is a mark itself: in SVG, or in a table. */

@@ -6,9 +6,9 @@ import { count } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import { TimeCanvas, type Drawing } from "../ui/canvas";
-import type { Axis } from "../ui/horizontal";
 import { drawAttempts, drawBarriers, drawCross } from "../ui/checkpoint_marks";
 import { hatched } from "../ui/colours";
+import { barrierTip, elementTip, endOf, jobTip, PARTS, partsOf, partTip } from "./checkpoint_tips";
 
 const LANE = 18;
 const PITCH = 30;
@@ -34,18 +34,12 @@ export function CheckpointChart({ store, chosen, cut }: ChartProps) {
   const y = (row: number) => TOP + row * PITCH;
   const bottom = y(tasks.length + 1) - 4;
   const draw = useCallback((drawing: Drawing) => drawChart(store, drawing, tasks, chosen, cut, bottom), [store, tasks, chosen, cut?.barrier]);
-  const pick = (x: number, at: number, axis: Axis) => {
-    const row = Math.floor((at - TOP + 6) / PITCH);
-    const task = tasks[row - 1];
-    const found = task === undefined ? atJob(store, axis, x) : atTask(store, axis, task, x);
-    if (found !== undefined) store.select({ checkpoint: found, ...(task === undefined ? {} : { task }) });
-  };
   const { taken, failures } = model.checkpoints;
   const label = `${count(taken.length, "checkpoint")} and ${count(failures.length, "failure")} of ${count(tasks.length, "subtask")} over time`;
   return (
     <>
       <div class="checkpoint-lanes" role="group" aria-label={`Checkpoints of subtasks over time${store.whose}`} tabIndex={0}>
-        <TimeCanvas store={store} height={bottom + 20} label={label} draw={draw} onPick={pick} />
+        <TimeCanvas store={store} height={bottom + 20} label={label} draw={draw} />
       </div>
       <ul class="legend" aria-label={`Parts of a checkpoint${store.whose}`}>
         <li><span class="swatch part-delay" /> start delay: until the first barrier, or the trigger of a source</li>
@@ -60,24 +54,6 @@ export function CheckpointChart({ store, chosen, cut }: ChartProps) {
   );
 }
 
-function atJob(store: Store, axis: Axis, x: number): number | undefined {
-  const { checkpoints } = store.model;
-  const found = checkpoints.taken.filter((one) => {
-    const [begin, end] = checkpoints.placesOf(one);
-    return axis.x(begin) - 3 <= x && x <= axis.x(end) + 3;
-  });
-  return found.at(-1)?.id;
-}
-
-function atTask(store: Store, axis: Axis, task: number, x: number): number | undefined {
-  const end = (one: TaskCheckpoint) => Math.min(one.acknowledged, one.declined, one.lost);
-  const found = store.model.checkpoints.ofTask(task).filter((one) => {
-    const until = end(one) === Infinity ? axis.right : axis.x(end(one));
-    return axis.x(one.begin) - 3 <= x && x <= until + 3;
-  });
-  return found.at(-1)?.checkpoint;
-}
-
 function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Checkpoint | undefined, cut: Cut | undefined, bottom: number): void {
   const { texts, axis } = drawing;
   const { checkpoints, names } = store.model;
@@ -87,13 +63,15 @@ function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Chec
   // With room for a narrow bar at the end of the run.
   texts.inside({ left: axis.left, top: 0, right: axis.right + NARROW, bottom }, () => {
   if (chosen) drawSpan(store, drawing, chosen, bottom);
-  for (const one of checkpoints.taken) if (one.triggered >= 0) drawJob(store, drawing, one, one === chosen);
+  const add = drawing.marks.layer("checkpoint", (at) => jobTip(store, checkpoints.taken[at]!));
+  checkpoints.taken.forEach((one, at) => one.triggered >= 0 && drawJob(store, drawing, one, one === chosen, (x, width) => add(at, x, TOP, width, LANE)));
   tasks.forEach((task, at) => {
     const y = TOP + (at + 1) * PITCH;
     drawRunning(store, drawing, task, y);
     // A checkpoint can wait for its first barrier while the alignment of an older one goes on.
     for (const one of checkpoints.ofTask(task)) drawDelay(store, drawing, one, y);
     for (const one of checkpoints.ofTask(task)) drawTask(drawing, one, y);
+    markTask(store, drawing, task, y);
   });
   if (cut) drawElements(store, drawing, tasks, cut);
   if (chosen) drawLines(store, drawing, tasks, chosen);
@@ -113,11 +91,14 @@ function drawSpan(store: Store, { context, axis, colours }: Drawing, chosen: Che
   context.fillRect(begin, 0, Math.max(2, end - begin), bottom);
 }
 
-function drawJob(store: Store, drawing: Drawing, one: Checkpoint, isChosen: boolean): void {
+function drawJob(
+  store: Store, drawing: Drawing, one: Checkpoint, isChosen: boolean, mark: (x: number, width: number) => void,
+): void {
   const { context, texts, axis, colours } = drawing;
   const [begin, end] = store.model.checkpoints.placesOf(one).map(axis.x) as [number, number];
   if (end < axis.left || begin > axis.right) return;
   const width = Math.max(NARROW, end - begin);
+  mark(begin, width);
   context.fillStyle = `${colours.accent}${isChosen ? "66" : "26"}`;
   context.fillRect(begin, TOP, width, LANE);
   context.strokeStyle = colours.accent;
@@ -160,7 +141,7 @@ function drawDelay(store: Store, { context, axis, colours }: Drawing, one: TaskC
 
 function drawTask(drawing: Drawing, one: TaskCheckpoint, y: number): void {
   const { context, axis, colours } = drawing;
-  const end = Math.min(one.acknowledged, one.declined, one.lost);
+  const end = endOf(one);
   const x = (place: number) => (place === Infinity ? axis.right + 20 : axis.x(place));
   if (x(end) < axis.left || x(one.begin) > axis.right) return;
   const bar = (from: number, to: number, top: number, height: number, fill: string | CanvasPattern) => {
@@ -176,8 +157,27 @@ function drawTask(drawing: Drawing, one: TaskCheckpoint, y: number): void {
   if (end < Infinity) drawCross(drawing, x(end), y + LANE / 2);
 }
 
+/** The delay behind the bars of the other parts, and in front of them the cross of a checkpoint that was declined or lost. */
+function markTask(store: Store, { axis, marks }: Drawing, task: number, y: number): void {
+  const all = store.model.checkpoints.ofTask(task);
+  const x = (place: number) => (place === Infinity ? axis.right + 20 : axis.x(place));
+  for (const of of [[0], [1, 2, 3], [4]]) {
+    const add = marks.layer(`part ${of[0]} ${task}`, (number) => partTip(store, all[Math.floor(number / PARTS)]!, number % PARTS));
+    all.forEach((one, at) => {
+      const parts = partsOf(store, one);
+      for (const part of of) {
+        const [from, to] = parts[part]!;
+        if (from === Infinity || to < from || (part === 0 && to === from)) continue;
+        if (part === 4) add(at * PARTS + part, x(from) - CROSS, y, 2 * CROSS, LANE);
+        else add(at * PARTS + part, x(from), y, x(to) - x(from), LANE);
+      }
+    });
+  }
+}
+
 /** Elements that were in the channel when the barrier was written: their lines cross that of a barrier that overtakes them. */
-function drawElements(store: Store, { context, axis, colours }: Drawing, tasks: number[], { barrier }: Cut): void {
+function drawElements(store: Store, { context, axis, colours, marks }: Drawing, tasks: number[], cut: Cut): void {
+  const { barrier } = cut;
   const { facts, inFlight, names } = store.model;
   const ends = names.channels.get(barrier.channel);
   const elements = barrier.sent === Infinity ? null : inFlight.unread(barrier, barrier.sent);
@@ -187,32 +187,44 @@ function drawElements(store: Store, { context, axis, colours }: Drawing, tasks: 
   const every = Math.ceil(elements.length / MOST_ELEMENTS);
   context.strokeStyle = colours.queued;
   context.lineWidth = 0.8;
+  const add = marks.layer("element", (at) => elementTip(store, elements[at]!, cut));
   elements.forEach((element, at) => {
     if (element.sent < 0 || element.received < 0 || (at % every && at !== elements.length - 1)) return;
+    const [x, toX] = [axis.x(sent[element.sent]!), axis.x(received[element.received]!)];
+    const [y, toY] = yOf(from, to);
     context.beginPath();
-    context.moveTo(axis.x(sent[element.sent]!), TOP + from * PITCH + (from < to ? LANE : 0));
-    context.lineTo(axis.x(received[element.received]!), TOP + to * PITCH + (from < to ? 0 : LANE));
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
     context.stroke();
+    add.line(at, x, y, toX, toY);
   });
 }
 
+/** Where a line from the lane of one row to that of another begins and ends. */
+function yOf(from: number, to: number): [number, number] {
+  return [TOP + from * PITCH + (from < to ? LANE : 0), TOP + to * PITCH + (from < to ? 0 : LANE)];
+}
+
 /** The barriers of the chosen checkpoint on their way. */
-function drawLines(store: Store, { context, axis, colours }: Drawing, tasks: number[], chosen: Checkpoint): void {
+function drawLines(store: Store, { context, axis, colours, marks }: Drawing, tasks: number[], chosen: Checkpoint): void {
   const { checkpoints, names } = store.model;
   const barriers = checkpoints.barriers(chosen.id);
   if (barriers.length > MOST_LINES) return;
   const row = new Map(tasks.map((task, at) => [task, at + 1]));
   context.strokeStyle = colours.text;
   context.lineWidth = 1;
-  for (const { channel, sent, received, isCancel } of barriers) {
+  const add = marks.layer("barrier", (at) => barrierTip(store, barriers[at]!));
+  barriers.forEach(({ channel, sent, received, isCancel }, at) => {
     const ends = names.channels.get(channel);
-    if (!ends || sent === Infinity || received === Infinity) continue;
-    const [from, to] = [row.get(ends.source)!, row.get(ends.target)!];
+    if (!ends || sent === Infinity || received === Infinity) return;
+    const [x, toX] = [axis.x(sent), axis.x(received)];
+    const [y, toY] = yOf(row.get(ends.source)!, row.get(ends.target)!);
     context.setLineDash(isCancel ? [3, 3] : []);
     context.beginPath();
-    context.moveTo(axis.x(sent), TOP + from * PITCH + (from < to ? LANE : 0));
-    context.lineTo(axis.x(received), TOP + to * PITCH + (from < to ? 0 : LANE));
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
     context.stroke();
-  }
+    add.line(at, x, y, toX, toY);
+  });
   context.setLineDash([]);
 }

@@ -1,13 +1,16 @@
 /** In-flight data of the chosen checkpoint: a channel at the cut, what was stored of each channel, who reads it back. */
 
 import { useMemo } from "preact/hooks";
-import type { Checkpoint, Cut } from "../model/checkpoints";
+import type { Barrier, Checkpoint, Cut } from "../model/checkpoints";
 import type { Overtaken, Restore, Size, StoredChannel } from "../model/in_flight";
 import { commas, count, moment } from "../model/text";
 import type { Store } from "../store";
 import { shortened, strongWidth } from "../ui/canvas_text";
+import type { Tip } from "../ui/marks";
 import { isNarrow, useRoom } from "../ui/room";
 import { Moment, MOST_ROWS, Table } from "../ui/table";
+import { asMark } from "../ui/tooltip";
+import { barrierTip, elementsTip } from "./checkpoint_tips";
 
 /** The cut of the selected channel; else the one with the most elements in front of its barrier. */
 export function chosenCut(store: Store, one: Checkpoint, cuts: Cut[]): Cut | undefined {
@@ -106,6 +109,7 @@ const BELOW = 128;
 interface Part {
   kind: string;
   lines: string[];
+  describe: () => Tip;
 }
 
 interface PictureProps {
@@ -117,7 +121,7 @@ interface PictureProps {
 /** The channel from its sender, on the left, to its receiver: what is behind the barrier, what it overtakes, what was read before. */
 export function ChannelAtCut({ store, one, cut }: PictureProps) {
   const { names, inFlight } = store.model;
-  const { barrier, before, behind } = cut;
+  const { barrier, behind } = cut;
   const between = useMemo(() => inFlight.between(barrier), [store, barrier]);
   const stored = inFlight.stored(one.id).find((row) => row.channel === barrier.channel);
   const channel = names.channels.get(barrier.channel);
@@ -126,7 +130,7 @@ export function ChannelAtCut({ store, one, cut }: PictureProps) {
   if (!channel) return null;
   const overtaken = inFlight.overtaken(barrier);
   const overtakes = (overtaken?.length ?? 0) > 0 || stored !== undefined;
-  const parts = overtakes ? storedParts(between, stored) : [waitingPart(before)];
+  const parts = overtakes ? storedParts(store, between, stored) : [waitingPart(store, cut)];
   const width = (RIGHT - LEFT - 2 * OUTER) / parts.length;
   const [from, to] = [LEFT + OUTER, RIGHT - OUTER];
   const words = overtakes
@@ -138,14 +142,14 @@ export function ChannelAtCut({ store, one, cut }: PictureProps) {
       <figcaption>Channel {names.channel(barrier.channel)} at checkpoint {one.id}</figcaption>
       <div class="scroll" ref={box}>
         <svg
-          class={narrow ? "picture narrow" : "picture"} viewBox={narrow ? `${LEFT - 4} 0 ${RIGHT - LEFT + 8} 132` : "0 0 1240 132"} role="img"
+          class={narrow ? "picture narrow" : "picture"} viewBox={narrow ? `${LEFT - 4} 0 ${RIGHT - LEFT + 8} 132` : "0 0 1240 132"} role="group"
           aria-label={`${words}; ${parts.map(({ lines }) => lines.join(" ")).join("; ")}; ${behindWords} behind it`}
         >
           <Ends source={names.shortTask(channel.source)} target={names.shortTask(channel.target)} narrow={narrow} />
-          <Box x={LEFT} width={OUTER} kind="reserved" lines={[behindWords, "behind the barrier,", "repeated after a restart"]} />
-          {parts.map(({ kind, lines }, at) => <Box key={at} x={from + at * width} width={width} kind={kind} lines={lines} />)}
-          <Box x={to} width={OUTER} kind="reserved" lines={["read before", "the snapshot: part of", "the receiver's state"]} />
-          <path class="barrier" d={`M${from} ${TOP - 8}V${TOP + HEIGHT + 8}`} />
+          <Box store={store} x={LEFT} width={OUTER} {...otherPart([behindWords, "behind the barrier,", "repeated after a restart"], barrier)} />
+          {parts.map((part, at) => <Box key={at} store={store} x={from + at * width} width={width} {...part} />)}
+          <Box store={store} x={to} width={OUTER} {...otherPart(["read before", "the snapshot: part of", "the receiver's state"], barrier)} />
+          <path class="barrier" d={`M${from} ${TOP - 8}V${TOP + HEIGHT + 8}`} aria-label="barrier" {...asMark(store, () => barrierTip(store, barrier))} />
           <text class="faint" x={from} y={TOP + HEIGHT + 24} text-anchor="middle">barrier written</text>
           {overtakes && (
             <>
@@ -187,25 +191,32 @@ function Ends({ source, target, narrow }: { source: string; target: string; narr
 }
 
 /** The part of the sender, on its side, and that of the receiver. */
-function storedParts(between: Overtaken[] | null, stored: StoredChannel | undefined): Part[] {
+function storedParts(store: Store, between: Overtaken[] | null, stored: StoredChannel | undefined): Part[] {
   const part = (kind: string, side: "receiver" | "sender", size: Size | undefined): Part => {
-    const elements = between?.filter((one) => one.side === side).length;
+    const elements = between?.filter((one) => one.side === side) ?? [];
     const isKnown = between?.every((one) => one.side !== "");
-    const has = isKnown ? count(elements!, "element") : "elements";
-    if (!size?.buffers) return { kind: "reserved", lines: ["nothing stored", `by the ${side}`] };
-    return { kind, lines: [has, `stored by the ${side}:`, sizeOf(size)] };
+    const has = isKnown ? count(elements.length, "element") : "elements";
+    const lines = size?.buffers ? [has, `stored by the ${side}:`, sizeOf(size)] : ["nothing stored", `by the ${side}`];
+    return { kind: size?.buffers ? kind : "reserved", lines, describe: () => elementsTip(store, lines.join(" "), elements) };
   };
   return [part("queued", "sender", stored?.bySender), part("waits", "receiver", stored?.byReceiver)];
 }
 
-function waitingPart(before: number | null): Part {
-  return { kind: "queued", lines: [before === null ? "elements" : count(before, "element"), "in front of the barrier,", "read before the snapshot"] };
+function waitingPart(store: Store, { barrier, before }: Cut): Part {
+  const lines = [before === null ? "elements" : count(before, "element"), "in front of the barrier,", "read before the snapshot"];
+  const describe = () => elementsTip(store, lines.join(" "), barrier.sent === Infinity ? null : store.model.inFlight.unread(barrier, barrier.sent));
+  return { kind: "queued", lines, describe };
 }
 
-function Box({ x, width, kind, lines }: { x: number; width: number } & Part) {
+/** What is on the other sides of the barrier. */
+function otherPart(lines: string[], { sent, received }: Barrier): Part {
+  return { kind: "reserved", lines, describe: () => ({ title: lines.join(" "), facts: [sent, received] }) };
+}
+
+function Box({ store, x, width, kind, lines, describe }: { store: Store; x: number; width: number } & Part) {
   const first = TOP + HEIGHT / 2 + 4 - (lines.length - 1) * 7.5;
   return (
-    <g>
+    <g {...asMark(store, describe)} aria-label={lines.join(" ")}>
       <rect class={`buffer ${kind}`} x={x + 1} y={TOP} width={width - 2} height={HEIGHT} rx="4" />
       {lines.map((line, at) => (
         <text key={at} class={`in-box ${kind}${at ? " line" : ""}`} x={x + width / 2} y={first + at * 15} text-anchor="middle">{line}</text>

@@ -2,12 +2,13 @@
 
 import { useMemo } from "preact/hooks";
 import type { Checkpoint, Cut, Failure, TaskCheckpoint } from "../model/checkpoints";
-import { commas, count, duration, moment } from "../model/text";
+import { commas, count, duration, listed } from "../model/text";
 import type { Store } from "../store";
 import { At, Moment, MOST_ROWS, Table } from "../ui/table";
 import { JobCauses } from "./checkpoint_causes";
 import { CheckpointChart } from "./checkpoint_chart";
 import { ChannelAtCut, chosenCut, InFlightData, Restores } from "./checkpoint_in_flight";
+import { outcomeOf, resultOf } from "./checkpoint_tips";
 import type { View } from "./view";
 
 const MOST_NAMES = 8;
@@ -51,10 +52,6 @@ function around<One>(all: readonly One[], at: number): readonly One[] {
   return all.slice(first, first + MOST_ROWS);
 }
 
-function outcomeOf({ outcome, reason }: Checkpoint): string {
-  return outcome === "open" ? "not ended" : reason ? `${outcome}: ${reason}` : outcome;
-}
-
 function zoomTo(store: Store, one: Checkpoint): void {
   const [first, last] = store.model.checkpoints.placesOf(one);
   const [from, to] = [store.valueOf(first), store.valueOf(last)];
@@ -84,7 +81,7 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
   const stored = useMemo(() => checkpoints.stored(one.id), [store, one]);
   return (
     <section aria-label={`The chosen checkpoint${store.whose}`} class="checkpoint">
-      <h2>{one.type[0]!.toUpperCase() + one.type.slice(1)} {one.id}: {sentence(store, one)}</h2>
+      <h2>{one.type[0]!.toUpperCase() + one.type.slice(1)} {one.id}: {resultOf(store, one)}</h2>
       {whyAligned(store, one).map((text) => <p class="faint" key={text}>{text}</p>)}
       <JobCauses causes={store.model.head.job_causes?.checkpoints[one.id]} summary={one.outcome === "completed" ? "What it waited for" : "Why it is not complete"} />
       {cut && <ChannelAtCut store={store} one={one} cut={cut} />}
@@ -96,7 +93,7 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
             "unaligned", "synchronous", "asynchronous", "state",
           ]}
           left={tasks.length - MOST_ROWS}
-          note={waiting.length ? `No barrier had arrived at ${listed(waiting.map((task) => names.shortTask(task)))} when the checkpoint was aborted.` : ""}
+          note={waiting.length ? `No barrier had arrived at ${listed(waiting.map((task) => names.shortTask(task)), MOST_NAMES)} when the checkpoint was aborted.` : ""}
         >
           {tasks.slice(0, MOST_ROWS).map((task) => <TaskRow key={task.task} store={store} one={task} />)}
         </Table>
@@ -124,24 +121,6 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
 function whyAligned({ model: { names } }: Store, one: Checkpoint): string[] {
   const ofAll = one.whyAligned && one.whyAligned[0]!.toUpperCase() + one.whyAligned.slice(1);
   return [...(ofAll ? [ofAll] : []), ...names.forcedTexts()].map((text) => `${text}.`);
-}
-
-/** The first of many names. */
-function listed(names: string[]): string {
-  const shown = names.slice(0, MOST_NAMES).join(", ");
-  return names.length > MOST_NAMES ? `${shown} and ${commas(names.length - MOST_NAMES)} more` : shown;
-}
-
-function sentence({ model: { checkpoints, inFlight } }: Store, one: Checkpoint): string {
-  const parts = [outcomeOf(one)];
-  const isLate = !one.isUnaligned && checkpoints.of(one.id).some((task) => inFlight.isUnaligned(task));
-  if (one.triggered >= 0 && one.ended >= 0) parts[0] += ` after ${duration(one.ended - one.triggered)}`;
-  if (one.alignment) parts.push(one.alignment + (isLate ? ", after a timeout unaligned" : ""));
-  if (one.tasks >= 0) parts.push(count(one.tasks, "subtask"));
-  if (one.bytes) parts.push(`${commas(one.bytes)} bytes`);
-  if (one.declines) parts.push(count(one.declines, "decline"));
-  if (one.restored.length) parts.push(`restored at ${one.restored.map(moment).join(" and ")}`);
-  return parts.join(", ");
 }
 
 function isAligning({ isTriggered, aligned, acknowledged }: TaskCheckpoint): boolean {

@@ -10,7 +10,9 @@ import { atTime, commas, count, length, moment } from "../model/text";
 import type { Store } from "../store";
 import { TimeCanvas, type Drawing } from "../ui/canvas";
 import { KeyChoice } from "../ui/key_choice";
+import { tipOf } from "../ui/tooltip";
 import { drawEventTime, linesOf, MOST_POINTS, MOST_WINDOWS, recordsInView, windowsInView, type Chart } from "./event_time_chart";
+import { recordTip } from "./event_time_tips";
 import type { View } from "./view";
 
 const LEAST_HEIGHT = "max(260px, 38vh - 32px)";
@@ -130,6 +132,10 @@ function Notes({ store, chart }: { store: Store; chart: Chart }) {
     notes.push(`More than ${commas(MOST_WINDOWS)} windows in view: zoom in, or choose a key, to see them.`);
   }
   const { facts } = store.model;
+  if (!numbers.length && of.points.places.length) notes.push("No record is in view: 'whole run' and '◀ record' lead to those that there are.");
+  if (of.subject.operator < 0 && !store.model.eventTimes.subjects.some(({ operator }) => operator >= 0)) {
+    notes.push("No operator of the job has windows or drops late records: shown are records and watermarks of channels.");
+  }
   if (of.subject.operator >= 0 && !(facts.isWhole("window_intake") && facts.has("window_intake"))) {
     notes.push("Of the other parts of the run only late records and fires are in this report.");
   }
@@ -220,7 +226,7 @@ function LateRows({ store, of, keyNumber }: { store: Store; of: EventTime; keyNu
           const isHere = here === number;
           return (
             <li key={number}>
-              <button aria-current={isHere ? "true" : undefined} onClick={() => goToLate(store, of, number)}>
+              <button aria-current={isHere ? "true" : undefined} onClick={() => goToLate(store, of, number)} {...tipOf(store, () => recordTip(store, of, number))}>
                 <span class="mark late">✕</span> {moment(store.model.facts.time[points.places[number]!]!)}{" "}
                 {keyNumber === null && <strong>{store.model.names.key(points.keys[number]!)} </strong>}
                 {atTime(points.timestamps[number]!)} <span class="faint">{length(-behind(number))}</span>
@@ -278,7 +284,10 @@ function missing({ model }: Store): string | null {
   if (model.eventTimes.subjects.length) return null;
   const omitted = model.head.omitted.filter((name) => ["window_intake", "received", "sent"].includes(name));
   if (omitted.length) return `The report has no ${omitted.join(", ")}: write it again with a larger --budget.`;
-  return "No task received or sent a watermark, or a record with a timestamp, over a channel.";
+  return (
+    "No record with a timestamp went over a channel, and no watermark besides the last one, which ends event time. A source " +
+    "has event time with the key 'watermarks'. What the tasks did is in the views Timeline and Channel."
+  );
 }
 
 export const eventTimeView: View = { name: "event-time", title: "Event time", key: "4", missing, Component: EventTimeView };

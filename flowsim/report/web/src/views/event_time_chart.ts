@@ -304,7 +304,8 @@ function stepLine(
     const y = events.y(Math.min(value, events.high + (events.high - events.low)));
     if (before) context.lineTo(x, y);
     else context.moveTo(x, y);
-    add(marks.places[at]!, x, y - LINE / 2, next - x, LINE);
+    // One that is above the picture answers at its upper edge.
+    add(marks.places[at]!, x, Math.max(0, y - LINE / 2), next - x, LINE);
     before = { x, y };
   }
   const gap = marks.gaps.find((place) => place > (marks.places[to - 1] ?? 0) && place <= last);

@@ -4,12 +4,10 @@ import { BOUND } from "../decode";
 import type { EventTime } from "../model/event_time";
 import { countUpTo } from "../model/facts";
 import { Timing, TIMING_WORDS, type Marks } from "../model/points";
-import { atTime, count, joined, windowText } from "../model/text";
+import { atTime, count, joined, listed, windowText } from "../model/text";
 import { recordsOf, type Fire, type WindowBox } from "../model/windows";
 import type { Store } from "../store";
 import type { Box, Tip } from "../ui/marks";
-
-const MOST_VALUES = 12;
 
 export function recordTip({ model }: Store, { points }: EventTime, number: number): Tip {
   const timing = points.timings[number]!;
@@ -29,7 +27,8 @@ function nameOf({ model }: Store, { key, start, end }: WindowBox): string {
 }
 
 export function windowTip(store: Store, of: EventTime, box: WindowBox): Tip {
-  const lines = contents(store, of, box, box.gone, box.records);
+  // The record that merges it is in the larger window.
+  const lines = contents(store, of, box, box.isMerged ? box.gone - 1 : box.gone, box.records);
   if (box.isMerged) lines.push("merged into a larger window");
   else if (box.isLost) lines.push("ends with its attempt");
   else if (!box.fires.length && !box.hasFired && box.gone === Infinity) lines.push(store.model.unfired);
@@ -46,9 +45,8 @@ function contents({ model }: Store, of: EventTime, box: WindowBox, upTo: number,
   const numbers = recordsOf(of, box, upTo);
   // Records that a checkpoint restored, or that an evictor removed, are not told apart.
   if (numbers.length !== records) return [count(records, "record")];
-  const texts = numbers.slice(0, MOST_VALUES).map((number) => model.names.record(of.points.records[number]!) || atTime(of.points.timestamps[number]!));
-  const more = numbers.length > MOST_VALUES ? ` and ${numbers.length - MOST_VALUES} more` : "";
-  return [`${count(records, "record")}: ${texts.join(", ")}${more}`];
+  const texts = numbers.map((number) => model.names.record(of.points.records[number]!) || atTime(of.points.timestamps[number]!));
+  return [`${count(records, "record")}: ${listed(texts)}`];
 }
 
 /** What is in a part of the raster. */

@@ -4,6 +4,8 @@ import { signal } from "@preact/signals";
 import type { Evidence, Law } from "../model/head";
 import { commas, count } from "../model/text";
 import type { Store } from "../store";
+import type { Tip } from "../ui/marks";
+import { tipOf } from "../ui/tooltip";
 import type { View } from "./view";
 
 /** Verdicts in the order of their urgency, each with a sign besides its colour. */
@@ -81,7 +83,7 @@ function EvidenceItem({ store, evidence }: { store: Store; evidence: Evidence })
       {details && <span class="faint"> {details}</span>}
       <div class="row">
         {hasPlace ? (
-          <button class="rule" onClick={() => goTo(store, evidence)}>go to {where}</button>
+          <button class="rule" onClick={() => goTo(store, evidence)} {...tipOf(store, () => factTip(store, evidence))}>go to {where}</button>
         ) : (
           <span class="faint">{where}</span>
         )}
@@ -100,6 +102,12 @@ function EvidenceItem({ store, evidence }: { store: Store; evidence: Evidence })
       </div>
     </li>
   );
+}
+
+/** The fact of the evidence, if it is a single one that is here. */
+function factTip(store: Store, { what, task, seq }: Evidence): Tip {
+  const place = task === null || seq === null ? undefined : store.model.facts.placeOf(task, seq);
+  return { title: what, facts: place === undefined ? [] : [place] };
 }
 
 /** Moves the cursor to the fact, or to its time, selects its task and channel, and zooms to the facts around it. */

@@ -1,12 +1,14 @@
 /** Windows, timers and keyed state of one key over time, and at the cursor. */
 
 import { useMemo } from "preact/hooks";
-import { timerText, type Cell, type KeyState, type StateSubject, type TimerBar } from "../model/key_state";
+import { timerText, UNKNOWN, type Cell, type KeyState, type StateSubject, type TimerBar } from "../model/key_state";
+import type { EventTime } from "../model/event_time";
 import { countUpTo } from "../model/facts";
-import { atTime, commas, count, moment } from "../model/text";
+import { atTime, commas, count, joined, moment } from "../model/text";
 import type { WindowBox } from "../model/windows";
 import type { Store } from "../store";
 import { KeyChoice } from "../ui/key_choice";
+import { fireTip, windowTip } from "./event_time_tips";
 import { StateCanvas, type Bar, type Group } from "./state_chart";
 import type { View } from "./view";
 
@@ -20,7 +22,7 @@ function StateView({ store }: { store: Store }) {
   const keys = keyStates.keys(subject);
   const chosen = key !== null && keys.includes(key) ? key : keys[0]!;
   const state = useMemo(() => keyStates.of(subject, chosen), [store, subject, chosen]);
-  const groups = useMemo(() => groupsOf(state), [state]);
+  const groups = useMemo(() => groupsOf(store, subject, state), [state]);
   const at = countUpTo(state.places, store.place.value);
   const step = (place: number | undefined) => place !== undefined && store.go(place);
   return (
@@ -81,9 +83,10 @@ function notes({ model }: Store, task: number): string[] {
   return found;
 }
 
-function groupsOf(state: KeyState): Group[] {
+function groupsOf(store: Store, subject: StateSubject, state: KeyState): Group[] {
   const groups: Group[] = [];
-  if (state.windows.length) groups.push({ title: "windows", bars: state.windows.map(windowBar) });
+  const of = store.model.eventTimes.subject(subject.task, subject.operator);
+  if (of && state.windows.length) groups.push({ title: "windows", bars: state.windows.map((box) => windowBar(store, store.model.eventTimes.of(of), box)) });
   const names = [...new Set(state.cells.map((cell) => cell.name))];
   for (const name of names) {
     const cells = state.cells.filter((cell) => cell.name === name);
@@ -91,14 +94,19 @@ function groupsOf(state: KeyState): Group[] {
   }
   for (const isEventTime of [true, false]) {
     const timers = state.timers.filter((timer) => timer.isEventTime === isEventTime);
-    if (timers.length) groups.push({ title: isEventTime ? "event-time timers" : "processing-time timers", bars: timers.map(timerBar) });
+    const bars = timers.map((timer) => timerBar(timer, store.model.unfired));
+    if (bars.length) groups.push({ title: isEventTime ? "event-time timers" : "processing-time timers", bars });
   }
   for (const group of groups) group.bars.sort((one, other) => one.begin - other.begin);
   return groups;
 }
 
 function titleOf({ name, kind }: Pick<Cell, "name" | "kind">): string {
-  return kind === "window_records" || kind === "window_value" ? "contents of windows" : `${name} (${kind})`;
+  return isOfWindow({ kind }) ? "contents of windows" : `${name} (${kind})`;
+}
+
+function isOfWindow({ kind }: Pick<Cell, "kind">): boolean {
+  return kind === "window_records" || kind === "window_value";
 }
 
 /** The time before the day: a bar shows the begin of its text. */
@@ -107,12 +115,15 @@ function timeFirst(ms: number): { time: string; day: string } {
   return { time, day };
 }
 
-function windowBar(box: WindowBox): Bar {
+function windowBar(store: Store, of: EventTime, box: WindowBox): Bar {
   const [start, end] = [timeFirst(box.start), timeFirst(box.end)];
   const text = `[${start.time}, ${end.time})${start.day && ` ${start.day}`}`;
   return {
-    begin: box.first, end: box.gone, sign: box.isMerged ? "merged" : box.isLost ? "lost" : "", changes: [{ place: box.first, text }],
-    fires: box.fires.map((fire) => ({ place: fire.place, text: `${fire.result === 2 ? "purges" : "fires with"} ${commas(fire.rows)}` })),
+    begin: box.first, end: box.gone, sign: box.isMerged ? "merged" : box.isLost ? "lost" : "",
+    changes: [{ place: box.first, text, tip: () => windowTip(store, of, box) }],
+    fires: box.fires.map((fire) => ({
+      place: fire.place, text: `${fire.result === 2 ? "purges" : "fires with"} ${commas(fire.rows)}`, tip: () => fireTip(store, of, box, fire),
+    })),
   };
 }
 
@@ -131,16 +142,24 @@ function barsOf(cell: Cell): Bar[] {
       open = { begin: place, end: Infinity, sign: "", changes: [], fires: [] };
       bars.push(open);
     }
-    open.changes.push({ place, text: value });
+    const title = `${isOfWindow(cell) ? `contents of ${cell.window}` : joined(titleOf(cell), cell.window)}: ${value === UNKNOWN ? "its value is not in the report" : value}`;
+    open.changes.push({ place, text: value, tip: () => ({ title, facts: [place, cell.places[at + 1] ?? Infinity] }) });
   });
   return bars;
 }
 
-function timerBar(timer: TimerBar): Bar {
+function timerBar(timer: TimerBar, unfired: string): Bar {
   const { begin, end, fired, isLost } = timer;
   const { time, day } = timeFirst(timer.timestamp);
-  const fires = fired ? [{ place: end, text: "fires" }] : [];
-  return { begin, end, sign: isLost ? "lost" : end < Infinity && !fired ? "deleted" : "", changes: [{ place: begin, text: `${time} ${day}`.trim() }], fires };
+  const tip = () => ({ title: `${timerText(timer)}: ${endOf(timer, unfired)}`, facts: [begin, end] });
+  return {
+    begin, end, sign: isLost ? "lost" : end < Infinity && !fired ? "deleted" : "", changes: [{ place: begin, text: `${time} ${day}`.trim(), tip }],
+    fires: fired ? [{ place: end, text: "fires", tip: () => ({ ...tip(), facts: [end] }) }] : [],
+  };
+}
+
+function endOf({ end, fired, isLost }: TimerBar, unfired: string): string {
+  return end === Infinity ? unfired : fired ? "fires" : isLost ? "ends with its attempt" : "is deleted";
 }
 
 function Now({ store, state }: { store: Store; state: KeyState }) {
@@ -152,13 +171,13 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
   return (
     <section aria-label={`State at the cursor${store.whose}`}>
       <h2>At the cursor</h2>
-      {!cells.length && !timers.length && !windows.length && <p class="faint">Nothing: no window, timer or state of the key.</p>}
+      {!cells.length && !timers.length && !windows.length && <p class="faint">Nothing: no window, timer or state of the key. '◀ change' and 'change ▶' lead to those that there are.</p>}
       <table>
         <tbody>
           {cells.map((cell) => (
             <tr key={`${cell.name} ${cell.window}`}>
               <td>{titleOf(cell)} <span class="faint">{cell.window}</span></td>
-              <td class="value">{cell.value === "?" ? "its value is not in the report" : cell.value}</td>
+              <td class="value">{cell.value === UNKNOWN ? "its value is not in the report" : cell.value}</td>
               <td>since {since(cell.since)}</td>
             </tr>
           ))}
@@ -172,7 +191,7 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
           {timers.map((timer) => (
             <tr key={`${timer.begin} ${timer.timestamp}`}>
               <td>{timerText(timer)}</td>
-              <td>{timer.end === Infinity ? store.model.unfired : <>{timer.fired ? "fires" : timer.isLost ? "ends with its attempt" : "is deleted"} at {since(timer.end)}</>}</td>
+              <td>{endOf(timer, store.model.unfired)}{timer.end < Infinity && <> at {since(timer.end)}</>}</td>
               <td>since {since(timer.begin)}</td>
             </tr>
           ))}
@@ -214,10 +233,11 @@ function missing({ model }: Store): string | null {
   if (model.keyStates.subjects.length) return null;
   const omitted = model.head.omitted.filter((name) => ["state_changes", "timers", "window_intake"].includes(name));
   if (omitted.length) return `The report has no ${omitted.join(", ")}: write it again with a larger --budget.`;
+  const elsewhere = "What the tasks did is in the view Timeline.";
   if (!model.facts.has("state_changes")) {
-    return "The recording has no windows and no timers of keys. For keyed state, record the run with 'flowsim run ... --record full --record-state'.";
+    return `No operator has windows, and the recording has no timers of keys and no state: for these, record the run with 'flowsim run ... --record full --record-state'. ${elsewhere}`;
   }
-  return "No operator of the job has keyed state, windows or timers.";
+  return `No operator of the job has keyed state, windows or timers of keys. ${elsewhere}`;
 }
 
 export const stateView: View = { name: "state", title: "State", key: "5", missing, Component: StateView };

@@ -5,6 +5,7 @@ import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import { drawAttempts } from "../ui/checkpoint_marks";
 import { TimeCanvas, type Drawing } from "../ui/canvas";
+import type { Tip } from "../ui/marks";
 
 const LANE = 20;
 const PITCH = 24;
@@ -17,6 +18,7 @@ const MOST_TEXTS = 400;
 interface Moment {
   place: number;
   text: string;
+  tip: () => Tip;
 }
 
 export interface Bar {
@@ -58,7 +60,7 @@ export function StateCanvas({ store, groups, task, label }: { store: Store; grou
       groups.forEach((group, at) => {
         drawLabel(drawing, group.title, tops[at]! + LANE / 2, "strong");
         if (laid[at]!.hidden) drawLabel(drawing, `${laid[at]!.hidden} more: zoom in`, tops[at]! + PITCH + LANE / 2, "faint");
-        drawBars(drawing, laid[at]!, tops[at]!);
+        drawBars(drawing, group.title, laid[at]!, tops[at]!);
       });
       drawAttempts(store, drawing, task, 4, bottom - 4);
     },
@@ -90,8 +92,9 @@ function lanesInView(store: Store, bars: Bar[]): Lanes {
   return found;
 }
 
-function drawBars(drawing: Drawing, { bars, lanes }: Lanes, top: number): void {
+function drawBars(drawing: Drawing, title: string, { bars, lanes }: Lanes, top: number): void {
   const { context, texts, axis, colours } = drawing;
+  markBars(drawing, title, { bars, lanes }, top);
   const x = (place: number) => (place === Infinity ? axis.right + 20 : axis.x(place));
   texts.inside({ left: axis.left, top: 0, right: axis.right, bottom: drawing.height }, () => bars.forEach((bar, at) => {
     const y = top + lanes[at]! * PITCH;
@@ -108,6 +111,24 @@ function drawBars(drawing: Drawing, { bars, lanes }: Lanes, top: number): void {
     for (const fire of bar.fires) context.fillRect(x(fire.place) - 1.5, y - 1, 3, LANE + 2);
     if (bar.sign === "deleted") drawCross(drawing, end, y + LANE / 2);
   }));
+}
+
+/** The parts of bars between changes, and the fires over them. */
+function markBars({ axis, marks }: Drawing, title: string, { bars, lanes }: Pick<Lanes, "bars" | "lanes">, top: number): void {
+  const x = (place: number) => (place === Infinity ? axis.right + 20 : axis.x(place));
+  for (const [kind, of] of [["part", "changes"], ["fire", "fires"]] as const) {
+    const moments = bars.flatMap((bar) => bar[of]);
+    const add = marks.layer(`${kind} ${title}`, (number) => moments[number]!.tip());
+    let number = 0;
+    bars.forEach((bar, at) => {
+      const y = top + lanes[at]! * PITCH;
+      bar[of].forEach(({ place }, change) => {
+        const end = x(bar[of][change + 1]?.place ?? bar.end);
+        if (kind === "fire") add(number++, x(place) - 2.5, y, 5, LANE);
+        else add(number++, x(place), y, end - x(place), LANE);
+      });
+    });
+  }
 }
 
 /** The value in each part of a bar that has room for it, and what it fires with. */

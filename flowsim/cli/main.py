@@ -20,6 +20,10 @@ from flowsim.distribution import __version__
 _PACKAGE: Final = "flowsim.cli.commands"
 _COMMANDS: Final = {
     "run": ("run", "Run a scenario. Options override --set, and --set overrides the scenario's settings."),
+    "watch": (
+        "watch",
+        "Run a scenario and check the laws on every save, and show the report on a page that follows. Ctrl-C ends it.",
+    ),
     "validate": (
         "validate",
         "Check the laws on recordings. Exit code 1: a law is violated, or it examined no row.",

@@ -23,23 +23,23 @@ class Variation:
     values: tuple[YamlValue, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Variation:
+    def parse(cls, text: str, option: str = "--vary") -> Variation:
         """Reads a text such as ``operators.airline.async.capacity=1,4,16``; the values are YAML, split at commas.
 
-        Raises BadInput.
+        Raises BadInput, which names the option.
         """
         key, equals, listed = text.partition("=")
         if not equals or not key.strip() or not listed.strip():
-            raise BadInput(f"--vary {text[:80]}: expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3")
+            raise BadInput(f"{option} {text[:80]}: expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3")
         try:
-            values = read_document(f"[{listed}]", "--vary").value
+            values = read_document(f"[{listed}]", option).value
         except ScenarioError as error:
-            raise BadInput(f"--vary {text[:80]}: the values are not a list of YAML values: {error}") from None
+            raise BadInput(f"{option} {text[:80]}: the values are not a list of YAML values: {error}") from None
         assert isinstance(values, list)
         seen = [json.dumps(value, sort_keys=True) for value in values]
         twice = next((one for index, one in enumerate(seen) if one in seen[:index]), None)
         if twice is not None:
-            raise BadInput(f"--vary {text[:80]}: the value {twice} is listed twice")
+            raise BadInput(f"{option} {text[:80]}: the value {twice} is listed twice")
         return cls(key.strip(), tuple(values))
 
     @property

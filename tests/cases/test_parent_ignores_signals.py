@@ -14,7 +14,7 @@ import pytest
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 from tests.cases.test_retained_checkpoints import run_until_checkpoint
-from tests.unit.cli.test_processes import default_signals
+from tests.support.signals import default_signals
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -12,7 +12,8 @@ import pytest
 
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
-from tests.unit.cli.test_processes import command, default_signals
+from tests.support.signals import default_signals
+from tests.unit.cli.test_processes import command
 
 RETAINED = Path(__file__).parent / "inputs/retained_checkpoints.yaml"
 

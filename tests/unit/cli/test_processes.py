@@ -18,6 +18,7 @@ from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
+from tests.support.signals import default_signals
 
 ENDLESS = """\
 flowsim: 1
@@ -85,12 +86,6 @@ IN_FIRST_EPOCH = 75_000
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "flowsim", *arguments]
-
-
-def default_signals() -> None:
-    """Under nohup, or in the background of a shell, signals are ignored: flowsim would respect that."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
 
 
 def endless_run(folder: Path, lines: int) -> subprocess.Popen[str]:

@@ -136,8 +136,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("scenario", ALL if metafunc.config.option.all_reports else SAMPLE)
 
 
-def test_every_mark_answers_to_the_pointer_and_a_click_goes_to_its_fact(open_report: OpenReport, scenario: str) -> None:
-    page = open_report(scenario)
+@pytest.mark.parametrize("place", ["", "#screen=projector"], ids=["desk", "projector"])
+def test_every_mark_answers_to_the_pointer_and_a_click_goes_to_its_fact(
+    open_report: OpenReport, scenario: str, place: str
+) -> None:
+    page = open_report(scenario, place)
     views = page.evaluate("[...document.querySelectorAll('[role=tab]')].map(tab => tab.id.replace('tab-', ''))")
 
     for view in views:
@@ -199,12 +202,12 @@ def hover_and_click(page: Page, mark: dict[str, Any]) -> None:
 
 def middle(page: Page, mark: dict[str, Any]) -> tuple[float, float]:
     picture = page.locator(".canvas").nth(mark["picture"])
-    picture.evaluate(
-        "(box, y) => scrollBy(0, box.getBoundingClientRect().top + y - innerHeight / 2)", mark["y"] + mark["height"] / 2
-    )
+    zoom = picture.evaluate("box => box.currentCSSZoom")
+    x, y = zoom * (mark["x"] + mark["width"] / 2), zoom * (mark["y"] + mark["height"] / 2)
+    picture.evaluate("(box, y) => scrollBy(0, box.getBoundingClientRect().top + y - innerHeight / 2)", y)
     box = picture.bounding_box()
     assert box is not None
-    return box["x"] + mark["x"] + mark["width"] / 2, box["y"] + mark["y"] + mark["height"] / 2
+    return box["x"] + x, box["y"] + y
 
 
 def test_dragging_moves_the_cursor_without_text_over_marks(open_report: OpenReport) -> None:

@@ -30,7 +30,8 @@ RECORD_TEXTS: Final = """
         fillText: (state, context, [text, x, y]) => {
             const size = context.measureText(text)
             state.texts.push({
-                text, bounds: within(state.clip ?? wholeOf(context), wholeOf(context)),
+                text, size: parseFloat(/([\\d.]+)px/.exec(context.font)[1]) * context.getTransform().a,
+                bounds: within(state.clip ?? wholeOf(context), wholeOf(context)),
                 left: x - size.actualBoundingBoxLeft, right: x + size.actualBoundingBoxRight,
                 top: y - size.actualBoundingBoxAscent, bottom: y + size.actualBoundingBoxDescent,
             })
@@ -85,7 +86,8 @@ MEASURE: Final = """
         })
         const scroller = svg.closest('.graph, .scroll')
         const isScrolled = scroller.scrollWidth > scroller.clientWidth
-        const isReadable = svg.dataset.scale === '0.7' || svg.clientWidth <= parseFloat(getComputedStyle(svg).minWidth)
+        const isLeast = ['0.7', '0.89'].includes(svg.dataset.scale)
+        const isReadable = isLeast || svg.clientWidth <= parseFloat(getComputedStyle(svg).minWidth)
         for (const one of found) {
             if (!isIn(one, boxOf(svg), 0.5)) problems.push(`${where}: "${one.text}" is outside the picture`)
             const own = one.element.matches('.in-box') ? one.element.parentElement.querySelector('rect') : null

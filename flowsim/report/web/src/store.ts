@@ -3,6 +3,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { countUpTo } from "./model/facts";
 import type { Model } from "./model/model";
+import { isProjected } from "./projector";
 
 export type Scale = "time" | "order";
 /** The vertical scale of event time: by default relative to the watermark if many records are in view. */
@@ -159,7 +160,7 @@ export class Store {
     else if (at > to) this.pan(at - to + (to - from) / 4);
   }
 
-  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, gaps, y, job, task, channel, operator, key, checkpoint. */
+  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, gaps, y, job, screen, task, channel, operator, key, checkpoint. */
   open(hash: string): void {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (name: string) => numberOf(given, name);
@@ -171,6 +172,8 @@ export class Store {
       this.cutsGaps.value = given.get("gaps") === "cut";
       this.eventScale.value = EVENT_SCALES.find((one) => one === given.get("y")) ?? "auto";
       this.showsJob.value = given.get("job") !== "hidden";
+      // A link inside of a report does not end this mode.
+      if (given.get("screen") === "projector") isProjected.value = true;
       const [from, to] = [number("from"), number("to")];
       if (from !== null && to !== null && from < to) this.setRange([from, to]);
       for (const name of SELECTED) this.select({ [name]: number(name) });
@@ -198,6 +201,7 @@ export class Store {
     if (this.cutsGaps.value) parts.push(["gaps", "cut"]);
     if (this.eventScale.value !== "auto") parts.push(["y", this.eventScale.value]);
     if (!this.showsJob.value) parts.push(["job", "hidden"]);
+    if (isProjected.value) parts.push(["screen", "projector"]);
     const [from, to] = this.range.value;
     const [first, last] = this.whole;
     if (from !== first || to !== last) parts.push(["from", Math.floor(from)], ["to", Math.ceil(to)]);

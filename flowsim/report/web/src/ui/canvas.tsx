@@ -9,9 +9,10 @@ import type { Store } from "../store";
 import { Texts } from "./canvas_text";
 import { colours, type Colours } from "./colours";
 import { drawCuts } from "./axis";
+import { zoom } from "../projector";
 import { axisOf, type Axis } from "./horizontal";
 import { Marks } from "./marks";
-import { Pointing } from "./pointing";
+import { pointIn, Pointing } from "./pointing";
 import { TOOLTIP } from "./tooltip";
 
 const MOST_GROWTH = 2.5;
@@ -63,7 +64,7 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
     const start = () => {
       stop();
       const { clientWidth: width, clientHeight: height } = box.current!;
-      const ratio = devicePixelRatio || 1;
+      const ratio = (devicePixelRatio || 1) * zoom();
       element.width = Math.round(width * ratio);
       element.height = Math.round(height * ratio);
       pointing.current ??= new Pointing(box.current!, hovered.current!, selected.current!);
@@ -117,11 +118,10 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
       onBlur={() => pointing.current?.leave()}
       onWheel={(event) => {
         event.preventDefault();
-        const bounds = box.current!.getBoundingClientRect();
-        const axis = axisOf(store, bounds.width);
+        const axis = axisOf(store, box.current!.clientWidth);
         if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
           store.pan(axis.valueAt(axis.left + event.deltaX) - axis.valueAt(axis.left));
-        } else store.zoom(Math.exp(event.deltaY / 400), axis.valueAt(event.clientX - bounds.left));
+        } else store.zoom(Math.exp(event.deltaY / 400), axis.valueAt(pointIn(box.current!, event).x));
       }}
     >
       <canvas ref={canvas} role="img" aria-label={label} />

@@ -1,6 +1,7 @@
 /** Colours of section "light" and "dark"; each has a second sign beside it: hatching, a shape, a word. */
 
 import { signal } from "@preact/signals";
+import { isProjected, zoom } from "../projector";
 
 const LIGHT = {
   idle: "#5db1ff", busy: "#ee6464", soft: "#888888", hard: "#000000",
@@ -18,6 +19,12 @@ const DARK: typeof LIGHT = {
   credits: "#22d3a6", noCredit: "#ff9b5e",
   text: "#e6edf3", faint: "#9aa4b0", line: "#3a424c", back: "#0d1117", panel: "#161b22", accent: "#6ea8fe",
 };
+/** For a projector: every text has a contrast of 7:1 at least. */
+const STRONG: typeof LIGHT = {
+  ...LIGHT,
+  busy: "#f28080", read: "#00416b", inTime: "#005040", behind: "#7a4100", late: "#8f0000", watermark: "#0033a0", window: "#333333",
+  credits: "#005040", noCredit: "#7a2e00", text: "#000000", faint: "#333333", line: "#767676", panel: "#f2f2f2", accent: "#003a8c",
+};
 
 export type Colours = typeof LIGHT;
 export type Fill = string | CanvasPattern;
@@ -26,14 +33,17 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const isDark = signal(dark.matches);
 dark.addEventListener("change", () => (isDark.value = dark.matches));
 
-/** Reading it redraws when the colour scheme changes. */
+/** Reading it redraws when the colour scheme or the mode changes. */
 export function colours(): Colours {
-  return isDark.value ? DARK : LIGHT;
+  return isProjected.value ? STRONG : isDark.value ? DARK : LIGHT;
 }
 
 /** The style sheet uses the same colours. */
 export function setVariables(): void {
-  for (const [name, value] of Object.entries(colours())) document.documentElement.style.setProperty(`--${name}`, value);
+  const { style, classList } = document.documentElement;
+  for (const [name, value] of Object.entries({ ...colours(), zoom: String(zoom()) })) style.setProperty(`--${name}`, value);
+  style.colorScheme = isProjected.value ? "light" : "";
+  classList.toggle("projected", isProjected.value);
 }
 
 /** Diagonal lines of a colour. */

@@ -18,6 +18,7 @@ const KEYS: [string, string][] = [
   ["Tab", "to the next task, edge, picture or button"],
   ["Enter", "opens a task or the channel of an edge"],
   ["↑ ↓ Enter", "in a picture: through its marks; selects one"],
+  ["p", "larger, in strong colours, for a projector"],
   ["?", "this list"],
 ];
 const POINTER: [string, string][] = [

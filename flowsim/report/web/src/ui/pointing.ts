@@ -1,5 +1,6 @@
 /** The pointer and the keyboard on a canvas: they move the cursor, and find, show and select marks. */
 
+import { zoom } from "../projector";
 import type { Store } from "../store";
 import type { Pick } from "./canvas";
 import { axisOf, type Axis } from "./horizontal";
@@ -61,13 +62,13 @@ export class Pointing {
   down(event: PointerEvent): void {
     if (event.button !== 0) return;
     this.box.setPointerCapture(event.pointerId);
-    const at = this.pointOf(event);
+    const at = pointIn(this.box, event);
     this.pressed = at;
     if (!this.marks?.at(at.x, at.y)) this.moveCursor(at.x);
   }
 
   move(event: PointerEvent): void {
-    const at = this.pointOf(event);
+    const at = pointIn(this.box, event);
     if (!(event.buttons & 1)) {
       this.look(at);
       return;
@@ -137,11 +138,11 @@ export class Pointing {
   private show(hit: Hit, byKeyboard: boolean): void {
     frame(this.hovered, hit.mark);
     const { left, top } = this.box.getBoundingClientRect();
-    const { x, y, width, height } = hit.mark;
-    const at = this.hover;
-    const anchor = at
-      ? { left: left + at.x, right: left + at.x, top: top + at.y, bottom: top + at.y }
-      : { left: left + x, right: left + x + width, top: top + y, bottom: top + y + height };
+    const { x, y, width, height } = this.hover ? { ...this.hover, width: 0, height: 0 } : hit.mark;
+    const times = zoom();
+    const anchor = {
+      left: left + x * times, right: left + (x + width) * times, top: top + y * times, bottom: top + (y + height) * times,
+    };
     show({ store: this.store!, describe: () => hit.tip, others: hit.others, anchor, byKeyboard, owner: this });
   }
 
@@ -178,11 +179,12 @@ export class Pointing {
   private get axis(): Axis {
     return axisOf(this.store!, this.box.clientWidth);
   }
+}
 
-  private pointOf(event: PointerEvent): { x: number; y: number } {
-    const { left, top } = this.box.getBoundingClientRect();
-    return { x: event.clientX - left, y: event.clientY - top };
-  }
+/** Where the pointer is, in pixels of the element. */
+export function pointIn(element: Element, event: MouseEvent): { x: number; y: number } {
+  const { left, top } = element.getBoundingClientRect();
+  return { x: (event.clientX - left) / zoom(), y: (event.clientY - top) / zoom() };
 }
 
 function frame(element: HTMLElement, { x, y, width, height }: Mark): void {

@@ -3,6 +3,7 @@
 import { batch, signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { moment } from "../model/text";
+import { zoom } from "../projector";
 import type { Store } from "../store";
 import { asButton } from "./button";
 import type { Tip } from "./marks";
@@ -65,9 +66,11 @@ export function Tooltip() {
   const now = shown.value;
   useLayoutEffect(() => {
     if (!now || !box.current) return;
-    const { anchor } = now;
+    const own = (pixels: number) => pixels / zoom();
+    const anchor = { left: own(now.anchor.left), right: own(now.anchor.right), top: own(now.anchor.top), bottom: own(now.anchor.bottom) };
     const { offsetWidth: width, offsetHeight: height } = box.current;
-    const { clientWidth, clientHeight } = document.documentElement;
+    const clientWidth = own(document.documentElement.clientWidth);
+    const clientHeight = own(document.documentElement.clientHeight);
     const isRight = anchor.right + AWAY + width + EDGE <= clientWidth;
     const isBelow = anchor.bottom + AWAY + height + EDGE <= clientHeight;
     const within = (at: number, size: number, all: number) => Math.max(EDGE, Math.min(at, all - size - EDGE));

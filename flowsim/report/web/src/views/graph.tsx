@@ -9,6 +9,7 @@ import {
 import type { Task } from "../model/names";
 import { STATES, STATE_WORDS, type Shares } from "../model/states";
 import { count, joined } from "../model/text";
+import { isProjected } from "../projector";
 import type { Store } from "../store";
 import { asButton } from "../ui/button";
 import { shortened, smallWidth, strongWidth } from "../ui/canvas_text";
@@ -29,6 +30,8 @@ const MOST_CELLS_OF_SHORT = 3;
 /** A smaller picture could not be read: it scrolls, and is larger. */
 const LEAST_SCALE = 0.63;
 const SCALE_OF_SCROLLED = 0.7;
+/** The smallest text still has 16 px of the window. */
+const LEAST_SCALE_PROJECTED = 0.89;
 /** Below this scale boxes and labels are made shorter first. */
 const GOOD_SCALE = 0.8;
 
@@ -44,16 +47,18 @@ function toggle(vertex: number): void {
 function fitted(store: Store, open: ReadonlySet<number>, room: Room): { layout: Layout; scale: number } {
   const { names } = store.model;
   const widthOf = (vertex: number) => strongWidth(nameOf(names.tasksOf(vertex)));
+  const good = isProjected.value ? LEAST_SCALE_PROJECTED : GOOD_SCALE;
   let layout = layoutOf(names, open, SIZES[0]!, widthOf);
-  for (const sizes of SIZES.slice(1)) if (room.width / layout.width < GOOD_SCALE) layout = layoutOf(names, open, sizes, widthOf);
+  for (const sizes of SIZES.slice(1)) if (room.width / layout.width < good) layout = layoutOf(names, open, sizes, widthOf);
   const scale = Math.min(1, room.width / layout.width, room.height / layout.height);
+  if (isProjected.value) return { layout, scale: Math.max(scale, LEAST_SCALE_PROJECTED) };
   return { layout, scale: scale < LEAST_SCALE ? SCALE_OF_SCROLLED : scale };
 }
 
 export function GraphPanel({ store }: { store: Store }) {
   const [box, room] = useRoom();
   const open = expanded.value;
-  const { layout, scale } = useMemo(() => fitted(store, open, room), [store, open, room]);
+  const { layout, scale } = useMemo(() => fitted(store, open, room), [store, open, room, isProjected.value]);
   const [width, height] = [layout.width * scale, layout.height * scale];
   return (
     <div class="graph" ref={box} tabIndex={0} role="group" aria-label={`Job graph with ${count(layout.boxes.length, "task")}`}>

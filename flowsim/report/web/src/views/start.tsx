@@ -2,6 +2,7 @@
 
 import type { LookAt, SinkResult } from "../model/head";
 import { commas } from "../model/text";
+import { zoom } from "../projector";
 import type { Store } from "../store";
 import type { View } from "./view";
 
@@ -24,7 +25,7 @@ function StartView({ store }: { store: Store }) {
           )}
         </p>
         {recording.scenario && (
-          <details class="scenario" open={innerHeight >= TALL}>
+          <details class="scenario" open={innerHeight >= TALL * zoom()}>
             <summary>The scenario, {recording.name}</summary>
             <pre tabIndex={0}>{recording.scenario}</pre>
           </details>

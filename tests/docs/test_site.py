@@ -72,7 +72,7 @@ def test_page_of_a_lesson_asks_its_questions_and_leads_back_to_the_list(site: Pa
         path = site / "docs" / "lessons" / lesson.name / "index.html"
         page = path.read_text()
         assert re.findall(r'<fieldset data-question="(\w+)"', page) == list(lesson.model.questions)
-        assert '<a href="../">All lessons</a>' in page
+        assert '<a class="screen" href="../">All lessons</a>' in page
         assert f"grades learn/{lesson.name}/scenario.yaml" in page
         assert path.stat().st_size < MOST_BYTES_OF_A_LESSON
 

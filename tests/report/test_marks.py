@@ -136,11 +136,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("scenario", ALL if metafunc.config.option.all_reports else SAMPLE)
 
 
-@pytest.mark.parametrize("place", ["", "#screen=projector"], ids=["desk", "projector"])
-def test_every_mark_answers_to_the_pointer_and_a_click_goes_to_its_fact(
-    open_report: OpenReport, scenario: str, place: str
-) -> None:
-    page = open_report(scenario, place)
+def test_every_mark_answers_to_the_pointer_and_a_click_goes_to_its_fact(open_report: OpenReport, scenario: str) -> None:
+    page = open_report(scenario)
     views = page.evaluate("[...document.querySelectorAll('[role=tab]')].map(tab => tab.id.replace('tab-', ''))")
 
     for view in views:

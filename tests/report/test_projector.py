@@ -1,4 +1,4 @@
-"""Projector mode: every text has 16 px and a contrast of 7:1, by a key and by a link.
+"""Projector mode: every text has 16 px and a contrast of 7:1, by a key and by a link, and marks answer where they are.
 
 Two scenarios always, all of them with ``--all-reports``.
 """
@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.report.conftest import SCENARIOS, OpenReport
+from tests.report.test_marks import ONE_OF_EACH, hover_and_click
 from tests.support.drawing import RECORD_TEXTS, drawing_problems
 from tests.support.readable import unreadable
 
@@ -53,6 +54,14 @@ def test_every_text_is_large_and_has_a_high_contrast(open_report: OpenReport, na
         for size in SIZES
         for problem in problems_of(open_report(name, "#screen=projector", size=size, script=RECORD_TEXTS))
     ] == []
+
+
+def test_marks_answer_where_they_are_shown(open_report: OpenReport) -> None:
+    page = open_report("12", "#view=event-time&screen=projector")
+    marks = page.evaluate(ONE_OF_EACH)
+    assert {"fire", "record", "state 3", "watermark", "window"} <= {mark["kind"] for mark in marks}
+    for mark in marks:
+        hover_and_click(page, mark)
 
 
 def test_key_switches_the_mode_and_the_link_keeps_it(open_report: OpenReport) -> None:

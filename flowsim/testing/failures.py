@@ -12,7 +12,7 @@ from flowsim.errors import BadInput
 from flowsim.laws.law import Outcome
 from flowsim.testing.differences import Difference
 from flowsim.testing.drawn import drawn_example
-from flowsim.testing.questions import fitting_question
+from flowsim.testing.questions import fitting_explanation
 from flowsim.trace.evidence import EvidenceReader
 from flowsim.why.answer import Cause
 from flowsim.why.asked_recording import Recording
@@ -83,8 +83,7 @@ class Failure:
     @cached_property
     def explanation(self) -> Explanation | None:
         """The answer to the question that fits what was found; None if no question fits. Raises BadInput."""
-        question = None if self.difference is None else fitting_question(self.run.recording, self.difference)
-        return None if question is None else self.run.recording.why(question[0], *question[1:])
+        return None if self.difference is None else fitting_explanation(self.run.recording, self.difference)
 
     @cached_property
     def _causes(self) -> tuple[list[str], str]:

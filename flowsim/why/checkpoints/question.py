@@ -104,7 +104,7 @@ def _answer(facts: RunFacts, one: RecordedCheckpoint, tasks: Collection[int] | N
     text += f" {duration_text(end_ns - one.triggered_ns)} after its trigger at {facts.moment(one.triggered_ns)}."
     if longest is not None:
         share = longest.length_ns / (end_ns - one.triggered_ns)
-        text += f" In {duration_text(longest.length_ns)} of it ({share:.0%}) {part_text(facts, longest)}."
+        text += f" For {duration_text(longest.length_ns)} of it ({share:.0%}) {part_text(facts, longest)}."
     lines = [part_line(facts, part) for part in path[:_MOST_LINES]]
     if len(path) > _MOST_LINES:
         lines.append(f"and {count_text(len(path) - _MOST_LINES, 'part')} more")

@@ -75,7 +75,7 @@ def test_slow_checkpoint_names_the_barrier_and_the_elements_before_it(recorded: 
     answer = ask("33_aligned_checkpoint_under_skew", "checkpoint")
 
     assert answer.statement.text == (
-        "Checkpoint 1 was complete 340 ms after its trigger at 500 ms. In 340 ms of it (100%) "
+        "Checkpoint 1 was complete 340 ms after its trigger at 500 ms. For 340 ms of it (100%) "
         "its barrier was in channel #0 from Source: busy (1/1) to merged (1/1)."
     )
     sent = facts.rows("sent", 0).equal(channel=0)
@@ -102,7 +102,7 @@ def test_trigger_waits_in_the_mailbox_of_a_task_that_yields(ask: Ask) -> None:
 
     assert answer.statement.text.startswith("Savepoint 1 was complete 50 ms after its trigger")
     assert answer.statement.text.endswith(
-        "In 50 ms of it (100%) its trigger waited in the mailbox of Source: today (1/1)."
+        "For 50 ms of it (100%) its trigger waited in the mailbox of Source: today (1/1)."
     )
     assert "The queue of today_asked is full" in text_of(answer)
     assert "sinks commit nothing because of it" in text_of(answer)

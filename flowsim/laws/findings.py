@@ -64,6 +64,15 @@ def named(names: type[IntEnum], number: int) -> str | int:
     return names(number).name.lower() if number in names._value2member_map_ else number
 
 
+def compared(found: int, expected: int, text: str) -> str:
+    """A violation of unequal numbers in words; '' without a text.
+
+    >>> compared(3, 4, "records were dropped than were late")
+    'fewer records were dropped than were late'
+    """
+    return text and f"{'fewer' if found < expected else 'more'} {text}"
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Enum):
         return value.name.lower()

@@ -10,9 +10,12 @@ from flowsim.laws.findings import Findings
 ID: Final = "async-capacity"
 COUNTS: Final = """\
 - Rows examined: all rows of `async_elements`.
-- A row of a place is a violation when `queued` is above `params.capacity`, or is not the number of PUT rows minus the
-  number of EMIT rows, up to and including the row. In COMPLETE and FAIL rows, `queued` may also be one less, because
-  they may be recorded while an element that has left the queue is being emitted.
+- The *error* of a row of a place is its `queued`, minus the number of PUT rows up to and including the row, plus the
+  number of EMIT rows. In COMPLETE and FAIL rows, an error that is one less than that of the row before is the same
+  error, because they may be recorded while an element that has left the queue is being emitted.
+- A row of a place is a violation when
+  - its `queued` is above `params.capacity`, and that of the row before is not;
+  - its `queued` is not above the capacity, and its error is not 0 and not that of the row before (first row: not 0).
 """
 END_ID: Final = "async-end"
 END_COUNTS: Final = """\
@@ -26,11 +29,14 @@ END_COUNTS: Final = """\
 class Capacity(Check):
     """Compares the size of the queue with its capacity and with the elements put and not emitted."""
 
-    __slots__ = ("_inside",)
+    __slots__ = ("_error", "_inside", "_is_over")
 
     def __init__(self, place: Place, found: Findings) -> None:
         super().__init__(place, found)
         self._inside = 0
+        self._error = 0
+        """The size of the queue in the last row, less the number of elements inside."""
+        self._is_over = False
 
     def step(self, step: Step) -> None:
         """A row of ``async_elements``."""
@@ -39,15 +45,17 @@ class Capacity(Check):
             self._inside += 1
         elif action == EMIT:
             self._inside -= 1
-        inside = self._inside
-        if queued > capacity:
-            what = "more elements than the capacity of the queue"
         # An outcome may come while an element that has left the queue is being emitted.
-        elif queued == inside or (action in OUTCOMES and queued == inside - 1):
-            return
-        else:
+        is_leaving = action in OUTCOMES and queued == self._inside + self._error - 1
+        error, is_over = self._error if is_leaving else queued - self._inside, queued > capacity
+        what = ""
+        if is_over:
+            what = "" if self._is_over else "more elements than the capacity of the queue"
+        elif error not in (0, self._error):
             what = "the queue size is not the number of elements put and not emitted"
-        self.broken(what, step, queued=queued, expected=inside, capacity=capacity)
+        if what:
+            self.broken(what, step, queued=queued, expected=self._inside, capacity=capacity)
+        self._error, self._is_over = error, is_over
 
 
 class End(Check):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import BufferSide, CreditKind, Level
-from flowsim.laws.findings import Findings, FoundByLaw
+from flowsim.laws.findings import Findings, FoundByLaw, compared
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Law
 from flowsim.laws.machine import Machine, on_row
@@ -26,10 +26,13 @@ _ANNOUNCED: Final = int(CreditKind.ANNOUNCED)
 class Account:
     """One end of a channel: initial and later credits granted or got, and data buffers that used them."""
 
-    __slots__ = ("balance", "data", "initial", "later")
+    __slots__ = ("balance", "data", "error", "initial", "later")
 
     def __init__(self) -> None:
         self.balance = self.initial = self.later = self.data = 0
+        self.error = 0
+        """How much the recorded balance of the last row was above the balance; of a receiver, the balance above its
+        reserved buffers."""
 
 
 Answer = tuple[dict[int, Account], dict[int, Account]]
@@ -73,8 +76,8 @@ class Credits(Machine):
             account.later += max(credits, 0)
         if is_grant:
             self._in_flight.examined += 1
-        elif account.balance < 0 or account.balance != balance:
-            self._wrong_balance("credits got", seq, channel, account.balance, balance)
+        else:
+            self._compare_balance("credits got", seq, channel, account, balance, credits < 0)
 
     @on_row("buffers", side=BufferSide.SENT)
     def _send(self, seq: int, channel: int, kind: int, credits: int) -> None:
@@ -85,14 +88,22 @@ class Credits(Machine):
         if kind == DATA:
             account.data += 1
             account.balance -= 1
-        if account.balance < 0 or account.balance != credits:
-            what = "a data buffer sent" if kind == DATA else "an event sent"
-            self._wrong_balance(what, seq, channel, account.balance, credits)
+        what = "a data buffer was sent" if kind == DATA else "an event was sent"
+        self._compare_balance(what, seq, channel, account, credits, kind == DATA)
 
-    def _wrong_balance(self, what: str, seq: int, channel: int, balance: int, recorded: int) -> None:
-        wrong = "without credit" if balance < 0 else "with a wrong balance"
-        self._credits.broken(f"{what} {wrong}", (self._task, seq), task=self._task, seq=seq, channel=channel,
-                             expected=balance, found=recorded)  # fmt: skip
+    def _compare_balance(
+        self, what: str, seq: int, channel: int, account: Account, recorded: int, is_lower: bool
+    ) -> None:
+        """``is_lower``: whether the row lowers the balance. An error that goes on is one violation."""
+        before, account.error = account.error, recorded - account.balance
+        wrong = ""
+        if is_lower and account.balance < 0:
+            wrong = "without credit"
+        elif account.error not in (0, before):
+            wrong = "with a wrong balance"
+        if wrong:
+            self._credits.broken(f"{what} {wrong}", (self._task, seq), task=self._task, seq=seq, channel=channel,
+                                 expected=account.balance, found=recorded)  # fmt: skip
 
     @on_row("buffers", side=BufferSide.RECEIVED)
     def _receive(self, seq: int, channel: int, kind: int, credits: int, number: int) -> None:
@@ -105,9 +116,10 @@ class Credits(Machine):
             account.data += 1
             account.balance -= 1
             self._unrecycled[channel].add(number)
+        before, account.error = account.error, 0 if credits == _RELEASED else max(account.balance - credits, 0)
         if account.balance < 0 and kind == DATA:
             what = "a data buffer arrives without credit"
-        elif account.balance > credits != _RELEASED:
+        elif account.error > before:
             what = "more credit is granted than buffers are reserved"
         else:
             return
@@ -144,12 +156,13 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
         receiver = receivers[channel]
         for number, (what, cause, effect) in enumerate(
             (
-                ("initial credits: granted, got", receiver.initial, sender.initial),
-                ("credits: announced, got", receiver.later, sender.later),
-                ("data buffers: sent, received", sender.data, receiver.data),
+                ("initial credits reached the sender than were granted", receiver.initial, sender.initial),
+                ("credits reached the sender than were announced", receiver.later, sender.later),
+                ("data buffers were received than were sent", sender.data, receiver.data),
             )
         ):
             if effect > cause or (whole and effect != cause):
+                what = compared(effect, cause, what)
                 found.broken(what, (channel, number), channel=channel, expected=cause, found=effect)
 
 
@@ -169,17 +182,20 @@ _COUNTS_CREDITS: Final = """\
   - spent: the number of DATA rows RECEIVED = the number of DATA rows SENT.
 - The *balance* of a channel starts at 0 and changes with the rows of its sender. An INITIAL_GOT or GOT row adds its
   `credits`; on a blocking edge, the `credits` of an INITIAL_GOT row are the balance, because a new reader begins. A
-  SENT row of kind DATA subtracts 1, of kind EVENT 0. Each of these rows is a violation when the balance after it is
-  negative, or differs from the recorded balance (column `balance` of `credits`, column `credits` of `buffers`).
+  SENT row of kind DATA subtracts 1, of kind EVENT 0. The *error* of such a row is the recorded balance (column `balance`
+  of `credits`, column `credits` of `buffers`), minus the balance after it. The row is a violation when
+  - the balance after it is negative, and the row is of kind DATA or has `credits` below 0;
+  - otherwise, its error is not 0 and not that of the row before of the channel (first row: not 0).
 """
 
 _COUNTS_IN_FLIGHT: Final = """\
 - Only channels with `local` = 0 are judged. Not applicable: `channels` has none.
 - Rows examined: INITIAL_GRANTED and ANNOUNCED rows of `credits`, and RECEIVED and RECYCLED rows of `buffers`.
 - The *open credit* of a channel at a row is the sum of `credits` of the INITIAL_GRANTED and ANNOUNCED rows so far,
-  minus the number of RECEIVED rows of kind DATA so far. Both include the row itself. A RECEIVED row is a violation when
-  it is DATA and the open credit is negative, or when the open credit is above its column `credits` and that is not -1:
-  a channel whose task has ended has no buffers.
+  minus the number of RECEIVED rows of kind DATA so far. Both include the row itself. The *excess* of a RECEIVED row is
+  the open credit minus its column `credits`, but at least 0, and 0 if the column is -1: a channel whose task has ended
+  has no buffers. A RECEIVED row is a violation when it is DATA and the open credit is negative, or when its excess is
+  above that of the RECEIVED row before of the channel (first row: above 0).
 - A RECYCLED row is a violation when no DATA row with its `number` was RECEIVED on the channel before, or when that
   buffer was already recycled since then.
 - In a whole run, 1 for each number of a DATA row that was RECEIVED on a channel and not recycled since.

@@ -81,18 +81,23 @@ class Rests(Machine):
         """The receiver of a channel, and the bandwidth to it."""
         self._free_ns: dict[int, int] = {}
         """When the connection to a task has written the last buffer."""
-        self._sendable: dict[int, None] = {}
+        self._sendable: dict[int, bool] = {}
+        """The channels that can send, and whether that is counted as a violation already."""
         self._incoming = frozenset(graph.once(remote).received.get(task, ()))
         self._unread = 0
-        """Data buffers and events that arrived and were not read."""
+        """Data buffers and events that arrived and were not read, ..."""
+        self._counted_unread = 0
+        """... and how many of them are counted as a violation already, or came in the rest in which one was counted."""
+        self._is_counted = False
+        """Whether this is such a rest."""
         self._mails: dict[int, int] = {}
-        """Priorities of waiting mails, by number."""
+        """Priorities of waiting mails, by number, ..."""
+        self._counted_mails: set[int] = set()
+        """... and those that are counted as violations already."""
         self._yields: list[int] = []
         """Lowest priorities of the mails that open yields may run."""
         self._rest: tuple[int, int, int] | None = None
         """Sequence number, kind and priority of the wait in which the task rests."""
-        self._counted: set[object] = set()
-        """Violations already counted in this rest."""
         self._now = 0
 
     def _pass(self, now_ns: int) -> None:
@@ -105,20 +110,24 @@ class Rests(Machine):
         """Time passes while the task rests."""
         assert self._rest is not None
         seq, kind, priority = self._rest
-        for channel in self._sendable:
-            if self._free_ns.get(self._links[channel][0], 0) < now:
-                self._stuck(channel, seq, "data or an event could be sent", channel=channel)
+        for channel, is_counted in self._sendable.items():
+            if not is_counted and self._free_ns.get(self._links[channel][0], 0) < now:
+                self._sendable[channel] = True
+                self._stuck(seq, "data or an event could be sent", channel=channel)
         if kind == _MAIL:
             least = self._yields[-1] if self._yields else _ANY_MAIL
-            if self._mails and any(of_mail >= least for of_mail in self._mails.values()):
-                self._stuck("mail", seq, "a mail could run", mail=min(self._mails))
-            if self._unread > 0 and not self._yields and priority == -1 and self._reads_all_inputs:
-                self._stuck("input", seq, "a buffer or event could be read", waiting=self._unread)
+            waiting = [mail for mail, of_mail in self._mails.items() if of_mail >= least]
+            if waiting and self._counted_mails.isdisjoint(waiting):
+                self._counted_mails.add(min(waiting))
+                self._stuck(seq, "a mail could run", mail=min(waiting))
+            if self._unread > self._counted_unread and not self._yields and priority == -1 and self._reads_all_inputs:
+                self._counted_unread = self._unread
+                if not self._is_counted:
+                    self._stuck(seq, "a buffer or event could be read", waiting=self._unread)
+                self._is_counted = True
 
-    def _stuck(self, cause: object, seq: int, what: str, **where: object) -> None:
-        if cause not in self._counted:
-            self._counted.add(cause)
-            self._found.broken(f"{what}, but the task waits", (self._task, seq), task=self._task, seq=seq, **where)
+    def _stuck(self, seq: int, what: str, **where: object) -> None:
+        self._found.broken(f"{what}, but the task waits", (self._task, seq), task=self._task, seq=seq, **where)
 
     @on_row("buffers")
     def _buffer(
@@ -128,7 +137,7 @@ class Rests(Machine):
         self._pass(time_ns)
         if side in (RECEIVED, RECYCLED):
             if channel in self._incoming:
-                self._unread += 1 if side == RECEIVED else -1
+                self._read(-1 if side == RECEIVED else 1)
             return
         queue = self._queues.get(channel)
         if queue is None:
@@ -162,7 +171,7 @@ class Rests(Machine):
 
     def _update(self, channel: int) -> None:
         if channel in self._connected and self._queues[channel].is_readable(self._credits[channel] > 0):
-            self._sendable[channel] = None
+            self._sendable.setdefault(channel, False)
         else:
             self._sendable.pop(channel, None)
 
@@ -178,8 +187,7 @@ class Rests(Machine):
             self._begin_rest((seq, kind, priority) if phase == _WAIT else None)
 
     def _begin_rest(self, rest: tuple[int, int, int] | None) -> None:
-        self._rest = rest
-        self._counted.clear()
+        self._rest, self._is_counted = rest, False
         self._found.examined += rest is not None
 
     @on_row("mails")
@@ -189,11 +197,16 @@ class Rests(Machine):
             self._mails[mail] = priority
         else:
             self._mails.pop(mail, None)
+            self._counted_mails.discard(mail)
 
     @on_row("received", _event_rows)
     def _event(self, seq: int, time_ns: int, channel: int) -> None:
         self._pass(time_ns)
-        self._unread -= channel in self._incoming
+        self._read(channel in self._incoming)
+
+    def _read(self, number: int) -> None:
+        self._unread -= number
+        self._counted_unread = max(min(self._counted_unread, self._unread), 0)
 
     @on_row("lifecycle")
     def _life(self, seq: int, time_ns: int, event: int) -> None:
@@ -224,8 +237,8 @@ _COUNTS: Final = """\
   and YIELD. Time passes in a rest when one of these rows, inside the rest or at its end, has a higher `time_ns` than the
   previous one of these rows. Times of 10^18 and above are from the real clock, on which waking up takes time; they are
   not judged.
-- When time passes, these are violations in the state after the row before. Each counts once per rest (the first once
-  per channel and rest):
+- When time passes, these are violations in the state after the row before. What goes on over several rests counts once:
+  of a channel until it cannot send, of a mail until it has RUN, of unread input until a rest begins with more of it.
   - A remote channel of a pipelined edge on which the task sends can send, and its connection is free before the later
     row. A channel *can send* if it has an INITIAL_GOT row, and the first entry of its queue (see backlog) is an event,
     or the channel has credit and (a flush waits or its queue has more than one entry). It has credit if the `balance`

@@ -87,7 +87,11 @@ class Pools(Machine):
 
     def end(self, whole: bool) -> Blocks:
         for pool, account in self._accounts.items() if whole else ():
-            for what, left in (("never returned", account.held), ("never recycled", account.handed_out)):
+            free = account.held - account.handed_out
+            for what, left in (
+                ("recycled segments were never returned", free),
+                ("segments were never recycled", account.handed_out),
+            ):
                 if left:
                     self._found.broken(what, (self._task, _AT_THE_END, pool), task=self._task, pool=pool,
                                        expected=0, found=left)  # fmt: skip
@@ -119,7 +123,8 @@ _COUNTS: Final = """\
   - its step is not that of the row before + 1 (first row: not 0);
   - the number of TAKEN rows minus the number of RETURNED rows so far is negative, or above the `segments` of the task
     manager. (Exclusive buffers return when their channels end. This is not recorded, so they are not subtracted.)
-- In a whole run, per pool of `pools`: 1 if held is not 0 at the end, and 1 if handed out is not 0 at the end.
+- In a whole run, per pool of `pools`: 1 if handed out is not 0 at the end, and 1 if held is not
+  handed out at the end.
 """
 
 LAWS: Final = (

@@ -10,7 +10,7 @@ import numpy as np
 from flowsim.facts.kinds import DRAIN, AsyncAction, ElementKind, Level, LifeEvent
 from flowsim.laws.elements import counted, sent_by_channel
 from flowsim.laws.event_time.paths import held_back, strategy_of
-from flowsim.laws.findings import FoundByLaw
+from flowsim.laws.findings import FoundByLaw, compared
 from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task
 from flowsim.laws.law import Law
 from flowsim.laws.machine import Machine, on_row, reads
@@ -131,7 +131,7 @@ class Equations(Machine):
 
     def _equal(self, operator: Operator, what: str, found: int, expected: int) -> None:
         if abs(found - expected) > self._slack:
-            self._broken(operator, what, found, expected)
+            self._broken(operator, compared(found, expected, what), found, expected)
 
     def _broken(self, operator: Operator, what: str, found: int, expected: int) -> None:
         task = self._task.task
@@ -142,31 +142,38 @@ class Equations(Machine):
         records_in, records_out, _, dropped = counts
         match operator.kind:
             case "source" | "watermarks" if missing_timestamp_of(operator):
-                what = f"{operator.kind}: in = out + without timestamp"
+                what = "records went in than went out or had no timestamp"
                 self._equal(operator, what, records_in, records_out + dropped)
             case "source" | "watermarks" | "map":
-                self._equal(operator, f"{operator.kind}: out = in", records_out, records_in)
+                self._equal(operator, "records went out than went in", records_out, records_in)
             case "filter":
-                self._equal(operator, "filter: in = out + dropped", records_in, records_out + dropped)
+                self._equal(
+                    operator, "records went in than went out or were filtered out", records_in, records_out + dropped
+                )
             case "sink" if not operator.params.get("commits"):
-                self._equal(operator, "sink: out = 0", records_out, 0)
+                self._equal(operator, "records went out of a sink than 0", records_out, 0)
             case "window":
-                self._equal(operator, "window: in = intake", records_in, self._facts["taken in", operator.operator])
-                self._equal(operator, "window: dropped = late", dropped, self._facts["dropped", operator.operator])
+                taken_in, late = (self._facts[what, operator.operator] for what in ("taken in", "dropped"))
+                self._equal(operator, "records went in than were taken in by windows", records_in, taken_in)
+                self._equal(operator, "records were counted as dropped than were dropped", dropped, late)
             case "async_wait":
                 emitted = self._facts["emitted", operator.operator]
-                self._equal(operator, "async_wait: in = put", records_in, self._facts["put", operator.operator])
+                put = self._facts["put", operator.operator]
+                self._equal(operator, "records went in than were put into the queue", records_in, put)
                 if records_out < emitted or (not self._slack and records_out != emitted):
-                    self._broken(operator, "async_wait: out = results emitted", records_out, emitted)
+                    what = compared(records_out, emitted, "records went out than were results of elements")
+                    self._broken(operator, what, records_out, emitted)
 
     def _inputs(self, operator: Operator, counts: Counts) -> None:
         if operator.input_operator < 0:
             if operator.kind != "source":
-                self._equal(operator, "in = received by the task", counts.records_in, self._facts["received", 0])
+                what = "records went in than the task received"
+                self._equal(operator, what, counts.records_in, self._facts["received", 0])
         elif not operator.input_tag:
             before = self._counts.get(operator.input_operator)
             if before is not None:
-                self._equal(operator, "in = out of the operator before", counts.records_in, before.records_out)
+                what = "records went in than went out of the operator before"
+                self._equal(operator, what, counts.records_in, before.records_out)
 
     def _outputs(self, operator: Operator, counts: Counts) -> None:
         by_tag: dict[str, list[int | None]] = {}
@@ -179,11 +186,13 @@ class Equations(Machine):
                 by_tag.setdefault(edge.side_output, []).extend(self._sent(edge))
                 continue
             for records in self._sent(edge):
-                self._equal(operator, f"sent over edge {edge.edge} = out", records, counts.records_out)
+                what = f"records were sent over edge {edge.edge} than went out"
+                self._equal(operator, what, records, counts.records_out)
         if by_tag:
             self._side_outputs(operator, by_tag, counts.records_side)
             if missing_timestamp_of(operator) == "output":
-                self._equal(operator, "without timestamp = side", counts.records_dropped, counts.records_side)
+                what = "records had no timestamp than went to side outputs"
+                self._equal(operator, what, counts.records_dropped, counts.records_side)
 
     def _side_outputs(self, operator: Operator, by_tag: dict[str, list[int | None]], records_side: int) -> None:
         read_in_all, all_known = 0, True
@@ -192,10 +201,12 @@ class Equations(Machine):
             if len(known) < len(readers):
                 all_known = False
                 continue
-            self._equal(operator, f"readers of side output {tag} agree", min(known), max(known))
+            what = f"records of side output {tag} were read by one reader than by another"
+            self._equal(operator, what, min(known), max(known))
             read_in_all += max(known)
         if all_known:
-            self._equal(operator, "read from side outputs = side", read_in_all, records_side)
+            what = "records were read from side outputs than went to them"
+            self._equal(operator, what, read_in_all, records_side)
 
     def _sent(self, edge: Edge) -> list[int]:
         sent = [self._facts["sent", channel] for channel in self._channels.get(edge.edge, ())]

@@ -67,6 +67,7 @@ class LifeCycle(Machine):
         life = _Life(operators, self._task.inputs, self._undrained)
         for seq, operator, event in self._steps:
             wrong = life.step(seq, operator, event)
+            life.is_wrong |= bool(wrong)
             if wrong:
                 found.broken(wrong, (task, seq), task=task, seq=seq, operator=operator, event=named(LifeEvent, event))
         first, opened = self._first_element, life.count[LifeEvent.OPEN]
@@ -88,6 +89,8 @@ class _Life:
         """The number of rows per event."""
         self.last_open = -1
         self.end: int | None = None
+        self.is_wrong = False
+        """Whether one of the rows was a violation."""
         self._last_close = operators
         self._ended_inputs: Counter[int] = Counter()
         self._open_operators: set[int] = set()
@@ -142,7 +145,7 @@ class _Life:
             return "ends with open operators"
         due = 0 if self._undrained else self._operators
         counts = [self.count[event] for event in (LifeEvent.OPEN, LifeEvent.FINISH, LifeEvent.CLOSE)]
-        if event != LifeEvent.FINISHED or counts == [self._operators, due, self._operators]:
+        if event != LifeEvent.FINISHED or self.is_wrong or counts == [self._operators, due, self._operators]:
             return ""
         return "finished without having opened, finished and closed its operators"
 
@@ -168,8 +171,9 @@ _COUNTS: Final = """\
     needs none);
   - CLOSE: its operator is not below that of the CLOSE row before it (first CLOSE row: not below n);
   - FINISHED, FAILED, CANCELED: an operator was opened and not closed since;
-  - FINISHED: the number of OPEN rows or of CLOSE rows before it is not n, or the number of FINISH rows before it is not
-    n (undrained task: not 0). A task that fails or is canceled closes its operators without finish.
+  - FINISHED, if no row before it is a violation: the number of OPEN rows or of CLOSE rows before it is not n, or the
+    number of FINISH rows before it is not n (undrained task: not 0). A task that fails or is canceled closes its
+    operators without finish.
 - 1 for each task with a row in `received` (task without inputs: in `sent`), if the first such row is before the last
   OPEN row of the task, or the task has fewer than n OPEN rows. Not counted: a restored attempt of a
   task without inputs and with an operator of kind `async_wait`, which emits restored elements when it opens (rule 11.22).

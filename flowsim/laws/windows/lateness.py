@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flowsim.laws.elements import sent_by_channel
-from flowsim.laws.findings import Findings
+from flowsim.laws.findings import Findings, compared
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import KeyPart
 from flowsim.laws.machine import reads
@@ -104,13 +104,21 @@ def _compare(graph: JobGraph, task: Task, operator: Operator, counts: LateCounts
     late, dropped, aside = counts.late[number], counts.dropped[number], counts.aside[number]
     where = {"task": task.task, "operator": number, "name": operator.name}
     if number in counts.known and abs(late - dropped - aside) > (0 if whole else 1):
-        found.broken("late records and drops differ", at, late=late, drops=dropped + aside, **where)
+        what = compared(dropped + aside, late, "records were dropped than were late")
+        found.broken(what, at, late=late, drops=dropped + aside, **where)
     counters = counts.counters.get(number)
     if counters is not None and counters[1] != dropped:
-        found.broken("the counter differs from the drops", at, counter=counters[1], drops=dropped, **where)
+        what = compared(counters[1], dropped, "records were counted as dropped than were dropped")
+        found.broken(what, at, counter=counters[1], drops=dropped, **where)
     read = _read_aside(graph, task, operator, counts)
     if read is not None and read < aside - (counters is None):
-        found.broken("the side output has fewer records than drops", at, read=read, drops=aside, **where)
+        found.broken(
+            "fewer records were read from the side output than were dropped into it",
+            at,
+            read=read,
+            drops=aside,
+            **where,
+        )
 
 
 def _read_aside(graph: JobGraph, task: Task, operator: Operator, counts: LateCounts) -> int | None:

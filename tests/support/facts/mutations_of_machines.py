@@ -178,7 +178,7 @@ def operators_are_opened_from_head_to_tail(f: FactBuilder) -> None:
     tail["operator"], head["operator"] = head["operator"], tail["operator"]
 
 
-@breaks(life_cycle=2)
+@breaks(life_cycle=1)
 def an_operator_is_closed_twice(f: FactBuilder) -> None:
     f.insert_after(life(f, SINK, LifeEvent.CLOSE)[0], "lifecycle", operator=0, event=LifeEvent.CLOSE)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
@@ -47,21 +47,33 @@ class FaultCase:
     why: str = ""
     job: Callable[[], StreamGraph] | None = None
     """None: ``fault_job``, which examines all laws but those of checkpoints."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How often the fault takes effect (in each channel, in each subtask, ...), where later facts follow from that: each
+    effect is one violation of the law."""
 
 
 def _case(
-    name: str, operator: str, *laws: str, at: int = 0, status: JobStatus = JobStatus.FINISHED, why: str = ""
+    name: str,
+    operator: str,
+    *laws: str,
+    at: int = 0,
+    status: JobStatus = JobStatus.FINISHED,
+    why: str = "",
+    **counts: int,
 ) -> FaultCase:
-    return FaultCase(f"{name} in {operator}", Fault(name, operator=operator, at=at), frozenset(laws), status, why)
+    """``counts``: by law, with underscores."""
+    fault = Fault(name, operator=operator, at=at)
+    of_laws = {law.replace("_", "-"): count for law, count in counts.items()}
+    return FaultCase(f"{name} in {operator}", fault, frozenset(laws), status, why, counts=of_laws)
 
 
 CASES = (
     FaultCase("none", None),
-    _case("drop_element", "window", "channel-fifo", at=1),
-    _case("drop_element", "sink", "channel-fifo", at=1),
-    _case("duplicate_element", "window", "channel-fifo", at=1),
+    _case("drop_element", "window", "channel-fifo", at=1, channel_fifo=4),
+    _case("drop_element", "sink", "channel-fifo", at=1, channel_fifo=4),
+    _case("duplicate_element", "window", "channel-fifo", at=1, channel_fifo=4),
     _case("swap_elements", "window", "channel-fifo", at=1),
-    _case("corrupt_element", "window", "channel-fifo", at=1),
+    _case("corrupt_element", "window", "channel-fifo", at=1, channel_fifo=4),
     _case("valve_takes_maximum", "window", "valve"),
     _case("window_loses_row", "window", "window-fire"),
     _case("window_fires_early", "window", "window-fire"),
@@ -115,31 +127,32 @@ CASES = (
         why="after MAX_WATERMARK no watermark is higher",
     ),
     _case("lose_record_in_chain", "map", "conservation", at=3),
-    _case("send_without_credit", "map", "credits"),
-    _case("lose_credit", "map", "credits"),
-    _case("leak_segment", "map", "segments"),
+    _case("send_without_credit", "map", "credits", credits=8),
+    _case("lose_credit", "map", "credits", credits=1),
+    _case("leak_segment", "map", "segments", segments=4),
     _case("backlog_counts_events", "map", "backlog"),
     _case("backlog_before_flush", "map", "backlog"),
     _case("empty_buffer_sent", "map", "backlog"),
-    _case("notification_late", "map", "progress"),
+    _case("notification_late", "map", "progress", progress=8),
     _case("notifications_lost", "map", "progress", status=JobStatus.DEADLOCKED),
     _case(
         "received_buffer_leaks", "map", "in-flight", "progress",
-        why="what is never recycled counts as input that was not read",
+        why="what is never recycled counts as input that was not read", in_flight=8, progress=4,
     ),
-    _case("credit_from_nowhere", "map", "in-flight"),
+    _case("credit_from_nowhere", "map", "in-flight", in_flight=8),
     _case("mail_overtakes", "window", "mails"),
     _case("mail_joins_batch", "window", "fairness"),
     _case("batch_interrupted", "window", "fairness"),
     _case("yield_runs_any_mail", "window", "mails"),
     _case("finish_before_end_input", "window", "life-cycle"),
-    _case("close_twice", "window", "life-cycle"),
+    _case("close_twice", "window", "life-cycle", life_cycle=2),
     _case("drain_without_max_watermark", "map", "end"),
     _case("async_watermark_overtakes", "asked", "async-order"),
     _case("async_out_of_order", "answered", "async-order"),
     _case(
         "async_segment_dropped", "asked", "async-order", "async-once", "async-capacity", "async-timers",
         why="what was dropped is never emitted, counts no longer, and still waits for its timeout when the input ends",
+        async_capacity=4, async_once=4,
     ),
     _case(
         "async_outcome_forgotten", "asked", "async-order", "progress", status=JobStatus.DEADLOCKED,
@@ -151,7 +164,7 @@ CASES = (
     ),
     _case(
         "async_head_lost", "asked", "async-once", "async-order", "async-capacity",
-        why="what comes after it has passed it, and it counts no longer",
+        why="what comes after it has passed it, and it counts no longer", async_capacity=1, async_once=1, async_order=1,
     ),
     _case("async_emits_twice", "asked", "async-once", "conservation", why="more is handed on than is emitted"),
     _case("async_emits_twice", "answered", "async-once", "conservation", why="more is handed on than is emitted"),
@@ -175,7 +188,8 @@ CASES = (
     _case(
         "input_never_empty", "window", "progress", status=JobStatus.FAILED,
     ),
-    _case("stop_task", "window", "progress", status=JobStatus.STOPPED, why="it rests although its input waits"),
+    _case("stop_task", "window", "progress", status=JobStatus.STOPPED, why="it rests although its input waits",
+          progress=2),
 )  # fmt: skip
 
 

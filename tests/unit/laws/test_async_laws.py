@@ -277,6 +277,15 @@ def test_wrong_queue_size_violates_async_capacity() -> None:
     ]
 
 
+def test_wrong_queue_size_violates_async_capacity_once_until_it_is_another() -> None:
+    history = AsyncHistory().takes(0, 1).step(0, TIMEOUT, queued=1).step(1, TIMEOUT, queued=1).step(1, FAIL, queued=0)
+    assert len(history.broken("async-capacity", whole=False)) == 1
+    assert len(history.step(0, TIMEOUT, queued=0).broken("async-capacity", whole=False)) == 2
+    over = AsyncHistory(of_async(capacity=1)).takes(0, 1)
+    over.step(0, TIMEOUT, queued=2)
+    assert len(over.broken("async-capacity", whole=False)) == 1
+
+
 def test_only_outcome_may_occur_during_emission_of_other_element() -> None:
     assert AsyncHistory().takes(0, 1).step(1, FAIL, queued=1).broken("async-capacity", whole=False) == []
     history = AsyncHistory().takes(0, 1).passes(11).step(1, TIMEOUT, queued=1)

@@ -61,8 +61,10 @@ def test_segment_never_recycled_violates_only_whole_run() -> None:
     facts = tiny_job()
     rows = facts.tables["segments"]
     last = max(index for index, row in enumerate(rows) if row["pool"] == 0)
-    del rows[last - 1 : last + 1]
-    assert found(facts, "segments") == ["never recycled", "never returned"]
+    del rows[last]
+    assert found(facts, "segments") == ["recycled segments were never returned"]
+    del rows[last - 1]
+    assert found(facts, "segments") == ["segments were never recycled"]
     assert judge(facts, "segments", "failed").verdict is Verdict.HOLDS
 
 
@@ -263,6 +265,17 @@ def test_credit_without_reserved_buffer_violates() -> None:
     facts = tiny_job()
     facts.find("buffers", channel=0, side=RECEIVED, kind=EVENT)["credits"] = 0
     assert found(facts, "in-flight") == ["more credit is granted than buffers are reserved"]
+
+
+def test_excess_credit_violates_once_until_it_grows() -> None:
+    facts = tiny_job()
+    rows = facts.all("buffers", channel=0, side=RECEIVED)
+    assert len(rows) > 2
+    for row in rows:
+        row["credits"] = int(row["credits"]) - 5
+    assert found(facts, "in-flight") == ["more credit is granted than buffers are reserved"]
+    rows[-1]["credits"] = int(rows[-1]["credits"]) - 5
+    assert found(facts, "in-flight") == ["more credit is granted than buffers are reserved"] * 2
 
 
 def test_buffer_that_arrives_after_the_end_of_its_task_needs_no_reserved_buffer() -> None:

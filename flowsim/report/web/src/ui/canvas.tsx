@@ -12,7 +12,7 @@ import { drawCuts } from "./axis";
 import { zoom } from "../projector";
 import { axisOf, type Axis } from "./horizontal";
 import { Marks } from "./marks";
-import { pointIn, Pointing } from "./pointing";
+import { pointOf, Pointing } from "./pointing";
 import { TOOLTIP } from "./tooltip";
 
 const MOST_GROWTH = 2.5;
@@ -121,7 +121,7 @@ export function TimeCanvas({ store, height: least, grows, label, draw, onPick }:
         const axis = axisOf(store, box.current!.clientWidth);
         if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
           store.pan(axis.valueAt(axis.left + event.deltaX) - axis.valueAt(axis.left));
-        } else store.zoom(Math.exp(event.deltaY / 400), axis.valueAt(pointIn(box.current!, event).x));
+        } else store.zoom(Math.exp(event.deltaY / 400), axis.valueAt(pointOf(box.current!, event).x));
       }}
     >
       <canvas ref={canvas} role="img" aria-label={label} />

@@ -62,13 +62,13 @@ export class Pointing {
   down(event: PointerEvent): void {
     if (event.button !== 0) return;
     this.box.setPointerCapture(event.pointerId);
-    const at = pointIn(this.box, event);
+    const at = pointOf(this.box, event);
     this.pressed = at;
     if (!this.marks?.at(at.x, at.y)) this.moveCursor(at.x);
   }
 
   move(event: PointerEvent): void {
-    const at = pointIn(this.box, event);
+    const at = pointOf(this.box, event);
     if (!(event.buttons & 1)) {
       this.look(at);
       return;
@@ -182,7 +182,7 @@ export class Pointing {
 }
 
 /** Where the pointer is, in pixels of the element. */
-export function pointIn(element: Element, event: MouseEvent): { x: number; y: number } {
+export function pointOf(element: Element, event: MouseEvent): { x: number; y: number } {
   const { left, top } = element.getBoundingClientRect();
   return { x: (event.clientX - left) / zoom(), y: (event.clientY - top) / zoom() };
 }

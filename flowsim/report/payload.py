@@ -45,7 +45,7 @@ from flowsim.report.job_causes import job_causes
 from flowsim.report.look_at import LookAt, look_at
 from flowsim.report.overview import Point, overview_of
 from flowsim.report.record_texts import RECORDS, record_texts
-from flowsim.report.rules import rule_texts
+from flowsim.report.rules import RULES, rules_section
 from flowsim.report.start import start_page
 from flowsim.report.wording import wording
 from flowsim.trace.alignment import alignment_data
@@ -179,11 +179,12 @@ def build_payload(
         "start": start_page(of_run, moments),
         "laws": laws,
         "wording": wording(has_checkpoints(recording)),
-        "rules": rule_texts(has_checkpoints(recording)),
         "alignment": alignment_data(Names(recording)) if has_checkpoints(recording) else None,
         "job_causes": job_causes(of_run) if has_checkpoints(recording) else None,
     }
     job, left_out = _job_sections(recording, budget_bytes)
+    count, rules = rules_section(has_checkpoints(recording))
+    job[RULES] = _Section({"rows": count}, rules)
     left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4 - sum(len(one.data) for one in job.values())
     left -= (late := recording.row_count(LATE_DROP.name)) * _BYTES_OF_LATE_RECORD
     contents = None if span is not None or head["facts"] > min(left, _MOST_FACTS) else _whole(recording)

@@ -1,22 +1,34 @@
-"""The rules of Flink that sentences cite: their text, and their line in ``docs/flink_rules.md``."""
+"""The page of the rules of Flink in a report: its sections, and the rules with their text and Flink's classes."""
 
 from __future__ import annotations
 
+import gzip
+import json
+from typing import Any, Final
+
 from flowsim.distribution import shipped
 from flowsim.trace.rules_page import RulesPage
-from flowsim.trace.sentences import cited_rules
+
+RULES: Final = "rules"
 
 
-def rule_texts(checkpoints: bool = True) -> dict[str, dict[str, str | int]]:
-    """By number: text and line. ``checkpoints``: with the rules of section 12."""
-    content = shipped("docs/flink_rules.md").read_text(encoding="utf-8")
-    lines = content.splitlines()
-    texts = {rule.number: rule.text for rule in RulesPage(content).rules}
-    return {
-        number: {
-            "text": texts[number],
-            "line": next(line for line, text in enumerate(lines, start=1) if text.startswith(f"- **{number}**")),
+def rules_of_report(checkpoints: bool = True) -> list[dict[str, Any]]:
+    """The sections of ``docs/flink_rules.md`` with their rules, as JSON values. ``checkpoints``: with section 12."""
+    page = RulesPage(shipped("docs/flink_rules.md").read_text(encoding="utf-8"))
+    return [
+        {
+            "number": section.number, "title": section.title,
+            "rules": [
+                {"number": rule.number, "text": rule.text, "flink": list(rule.flink)}
+                for rule in page.rules if rule.section == section.number
+            ],
         }
-        for number in sorted(cited_rules(), key=lambda number: tuple(map(int, number.split("."))))
-        if checkpoints or not number.startswith("12.")
-    }
+        for section in page.sections
+        if checkpoints or section.number != "12"
+    ]  # fmt: skip
+
+
+def rules_section(checkpoints: bool) -> tuple[int, bytes]:
+    """The number of sections, and their compressed JSON."""
+    text = json.dumps(sections := rules_of_report(checkpoints), ensure_ascii=False, separators=(",", ":")).encode()
+    return len(sections), gzip.compress(text, mtime=0)

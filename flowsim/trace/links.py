@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Mapping
 from typing import Final
 
-VIEWS: Final = ("start", "graph", "timeline", "channel", "event-time", "state", "laws", "steps", "checkpoints")
+VIEWS: Final = ("start", "graph", "timeline", "channel", "event-time", "state", "laws", "steps", "checkpoints", "rules")
 """The views of a report, by their names in links."""
 
 
 LINK_PARTS: Final = (
-    "view", "fact", "step", "t", "from", "to", "scale", "task", "channel", "operator", "key", "checkpoint", "job",
+    "view", "fact", "step", "t", "from", "to", "scale", "gaps", "y", "task", "channel", "operator", "key", "checkpoint", "rule",
+    "job",
 )  # fmt: skip
 
 

@@ -16,6 +16,8 @@ _BLOCK_END: Final = re.compile(r"\n\s*\n|\n#|\n\*\*Invariant|\Z")
 _NUMBER: Final = re.compile(r"(?:I\d{1,2}\.[a-z]|\d{1,2}\.\d{1,3})")
 _RANGE: Final = re.compile(r"(\d{1,2})\.(\d{1,3})-(\d{1,2})\.(\d{1,3})")
 _SECTION: Final = re.compile(r"\d{1,2}(?:\.[A-Za-z])?")
+_CLASSES: Final = re.compile(r"^Flink: (.+?\.)$", re.M | re.S)
+_CLASS: Final = re.compile(r"`([\w.]+)`(?: \(([^)]*)\))?")
 _NEAR: Final = 3
 
 
@@ -28,6 +30,8 @@ class Rule:
     title: str
     """The title of the section."""
     text: str
+    flink: tuple[str, ...]
+    """The classes of Flink that do what the rule says; none for an invariant, and for rules about words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +114,23 @@ def _sections(text: str) -> Iterator[Section]:
 
 def _rules(section: Section) -> Iterator[Rule]:
     text = section.text
+    line = _CLASSES.match(text)
+    classes = _CLASS.findall(line[1]) if line else []
     for start, end in _with_ends(_RULE, text):
         block = _BLOCK_END.search(text, start.end())
         rule = text[start.end() : end if block is None else min(end, block.start())]
-        yield Rule(start[1], section.number, section.title, " ".join(rule.split()))
+        flink = (
+            () if start[1].startswith("I") else tuple(name for name, of in classes if not of or _is_of(start[1], of))
+        )
+        yield Rule(start[1], section.number, section.title, " ".join(rule.split()), flink)
+
+
+def _is_of(number: str, rules: str) -> bool:
+    """Whether a rule is one of those in a list such as ``5.15, 5.17-5.19``."""
+    return any(
+        _order(first) <= _order(number) <= _order(last or first)
+        for first, _, last in (one.strip().partition("-") for one in rules.split(","))
+    )
 
 
 def _with_ends(pattern: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], int]]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from functools import cache
@@ -14,7 +13,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from flowsim.facts.kinds import ActionPhase, WaitKind
 from flowsim.facts.schema import ACTIONS, OUTPUT_FULL, TABLES
-from flowsim.graph.alignment import FORCED_RULE
 from flowsim.history.job_events import job_fact_out_of_range
 from flowsim.recording.recorded_file import out_of_range
 from flowsim.trace import phrases
@@ -193,15 +191,6 @@ SENTENCES: Final[dict[str, FactText]] = {
     "stored_channels": FactText("{phrase}", by=("action",), phrases=phrases.STORED_CHANNELS),
 }  # fmt: skip
 """By table."""
-
-_RULE: Final = re.compile(r"\b\d+\.\d+\b")
-
-
-def cited_rules() -> set[str]:
-    """Returns the rules that the sentences of facts cite."""
-    of_facts = [each.rules for each in SENTENCES.values()]
-    of_phrases = [rules for each in SENTENCES.values() for _, rules in each.phrases.values()]
-    return {FORCED_RULE, *_RULE.findall(" ".join((*of_facts, *of_phrases)))}
 
 
 def sentence(names: Names, table: str, row: Row, depth: int | None = None) -> Sentence:

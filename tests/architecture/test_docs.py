@@ -13,6 +13,7 @@ import pytest
 from flowsim.laws.catalogue import LAWS
 from flowsim.scenario.language.functions import FUNCTIONS
 from flowsim.scenario.types import Strict
+from flowsim.trace.rules_page import RulesPage
 from tests.support.pages.scenario_page import PAGE, SECTIONS, scenario_page
 
 ROOT = Path(__file__).parents[2]
@@ -182,6 +183,15 @@ def test_every_cited_section_exists() -> None:
     known = {number.rstrip(".") for pair in headings for number in pair if number}
     cited = {number for path in PYTHON for number in SECTION.findall(path.read_text())}
     assert sorted(cited - known) == []
+
+
+def test_every_rule_of_a_component_names_classes_of_the_map() -> None:
+    known = {full for fulls in flink_map().values() for full in fulls}
+    rules = [rule for rule in RulesPage((DOCS / "flink_rules.md").read_text()).rules if not rule.number.startswith("I")]
+
+    assert [rule.number for rule in rules if not rule.flink and not rule.number.startswith("0.")] == []
+    named = {name for rule in rules for name in rule.flink}
+    assert {name for name in named if not any(full.endswith(f".{name}") for full in known)} == set()
 
 
 def test_rules_are_ordered_and_unique() -> None:

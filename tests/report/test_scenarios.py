@@ -27,6 +27,7 @@ CONTENTS = {
     "laws": "table.laws",
     "steps": "table.steps",
     "checkpoints": "table.checkpoints",
+    "rules": ".rules li",
 }
 """A part of each view."""
 

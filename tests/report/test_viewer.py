@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from flowsim.cli.main import app
 from flowsim.facts.kinds import Level
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.merged_facts import Selection, merged_facts
@@ -14,7 +16,7 @@ from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from flowsim.trace.names import Names
 from flowsim.trace.sentences import sentence
-from tests.report.conftest import OpenReport
+from tests.report.conftest import SCENARIOS, OpenReport
 from tests.support.jobs.fault_matrix import CASES, run_case
 from tests.support.plain_model import counted_states, seen_by_viewer
 
@@ -91,6 +93,31 @@ def test_views_of_job_without_channels_state_the_reason(open_report: OpenReport)
     )
     page.keyboard.press("1")
     page.wait_for_selector(".vertex.busy, .vertex.idle")
+
+
+EMPTY = [
+    ("03", "full", "event-time", "No record with a timestamp went over a channel"),
+    ("03", "full", "state", "No operator has windows, and the recording has no timers of keys and no state: for these"),
+    ("03", "full --record-state", "state", "No operator of the job has keyed state, windows or timers of keys. What"),
+    ("12", "elements", "channel", "Buffers and credits need a recording with 'flowsim run ... --record full'. The elements"),
+    ("12", "elements", "timeline", "Without the states of the tasks: they need a recording with 'flowsim run ... --record"),
+    ("12", "elements", "state", "The timers are missing: they need a recording with --record full."),
+    ("12", "full", "checkpoints", "The run has no checkpoints and no restarts: add 'checkpointing: {interval: 100 ms}'"),
+]  # fmt: skip
+"""Scenario, level of the recording, view, and a part of what it says."""
+
+
+@pytest.mark.parametrize(("name", "level", "view", "text"), EMPTY)
+def test_empty_view_says_why_and_what_shows_more(
+    open_report: OpenReport, tmp_path: Path, name: str, level: str, view: str, text: str
+) -> None:
+    (scenario,) = SCENARIOS.glob(f"{name}_*.yaml")
+    options = ["--record", *level.split(), "--out", str(tmp_path / "run"), "--until", "20ms"]
+    assert CliRunner().invoke(app, ["run", str(scenario), *options]).exit_code == 0
+
+    page = open_report(Recording.open(tmp_path / "run"), f"#view={view}")
+
+    assert text in page.inner_text("#view")
 
 
 def test_click_on_evidence_goes_to_fact_and_channel(open_report: OpenReport, tmp_path: Path) -> None:

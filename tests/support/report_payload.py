@@ -15,6 +15,7 @@ from flowsim.report.encoding import Ints, decoded, from_varints
 from flowsim.report.fact_columns import STEPS, WITH_RECORDS, sent_of
 from flowsim.report.payload import KEYS, RECORD_TIMES, TASK_AND_RECORD, Payload
 from flowsim.report.record_texts import RECORDS
+from flowsim.report.rules import RULES
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class DecodedPayload:
     """Of late records: what describes them, and their columns."""
     arrivals: tuple[dict[str, Any], bytes]
     """Of records behind the watermark that were not late."""
+    rules: list[dict[str, Any]]
+    """The page of rules, by section."""
 
 
 def decode(payload: Payload) -> DecodedPayload:
@@ -39,6 +42,7 @@ def decode(payload: Payload) -> DecodedPayload:
         name: gzip.decompress(body[about["offset"] : about["offset"] + about["bytes"]])
         for name, about in head["sections"].items()
     }
+    rules = json.loads(content.pop(RULES))
     texts, keys = json.loads(content.pop(RECORDS)), json.loads(content.pop(KEYS))
     causes, arrivals = (
         (json.loads(content.pop(document)), content.pop(columns))
@@ -59,7 +63,7 @@ def decode(payload: Payload) -> DecodedPayload:
                 columns[column] = columns[column] + (tables["sent"][column][at] * (at >= 0))
         tables[name] = columns
     records = dict(zip(texts["numbers"], texts["texts"], strict=True))
-    return DecodedPayload(head, tables, counts, keys, records, causes, arrivals)
+    return DecodedPayload(head, tables, counts, keys, records, causes, arrivals, rules)
 
 
 def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> dict[str, Ints]:

@@ -65,9 +65,9 @@ def rules(queries: Queries = None, json_output: Json = False) -> Answer:
             console.print(f"{section.number} {section.title}", style="bold")
             console.print(Padding(Markdown(without_links(section.text)), (0, 0, 1, 2)))
         for rule in single:
-            laws = laws_of(rule)
-            checked = f", checked by {', '.join(laws)}" if laws else ""
-            console.print(f"{rule.number} ({rule.section} {rule.title}{checked})", style="bold", soft_wrap=True)
+            flink = f"; Flink: {', '.join(rule.flink)}" if rule.flink else ""
+            checked = f"; checked by {', '.join(laws)}" if (laws := laws_of(rule)) else ""
+            console.print(f"{rule.number} ({rule.section} {rule.title}{flink}{checked})", style="bold", soft_wrap=True)
             console.print(Padding(Markdown(without_links(rule.text)), (0, 0, 0, 2)))
 
     return Answer(document, show)
@@ -80,7 +80,7 @@ def laws_of(rule: Rule) -> list[str]:
 
 def _described(rule: Rule) -> dict[str, Any]:
     described = {"rule": rule.number, "section": rule.section, "title": rule.title, "text": rule.text}
-    return {**described, "laws": laws_of(rule)}
+    return {**described, "flink": list(rule.flink), "laws": laws_of(rule)}
 
 
 def _sections(page: RulesPage) -> Answer:

@@ -29,7 +29,9 @@ def test_invariant_ends_where_the_next_one_begins() -> None:
 
 def test_rule_is_printed_with_its_section_and_its_laws(flowsim: Any) -> None:
     out = flowsim("rules", "8.11").out
-    assert out.startswith("8.11 (8.B The valve, checked by valve)\n  A channel that becomes active is aligned")
+    assert out.startswith(
+        "8.11 (8.B The valve; Flink: StatusWatermarkValve; checked by valve)\n  A channel that becomes active is aligned"
+    )
     assert flowsim("rules", "8.11", "--json").document == {
         "sections": [],
         "rules": [
@@ -38,6 +40,7 @@ def test_rule_is_printed_with_its_section_and_its_laws(flowsim: Any) -> None:
                 "section": "8.B",
                 "title": "The valve",
                 "text": RULES["8.11"].text,
+                "flink": ["StatusWatermarkValve"],
                 "laws": ["valve"],
             }
         ],

@@ -6,6 +6,7 @@ import type { Selection, Store } from "./store";
 /** ``difference``: the first step at which the facts differ; null: all are equal. */
 export function link(one: Store, other: Store, difference: number | null): void {
   mirror(one.view, other.view, (view) => (other.view.value = view), (view) => (one.view.value = view));
+  mirror(one.rule, other.rule, (rule) => (other.rule.value = rule), (rule) => (one.rule.value = rule));
   mirror(one.scale, other.scale, (scale) => other.setScale(scale), (scale) => one.setScale(scale));
   mirror(one.range, other.range, (range) => other.setRange(range), (range) => one.setRange(range));
   mirror(

@@ -40,6 +40,8 @@ export class Store {
   readonly selection = signal<Selection>(NOTHING);
   readonly eventScale = signal<(typeof EVENT_SCALES)[number]>("auto");
   readonly playing = signal(false);
+  /** The rule that the page of rules shows; "": its begin. */
+  readonly rule = signal("");
   /** Whether the graph and the lanes are above the view. */
   readonly showsJob = signal(true);
   readonly time = computed(() => this.model.facts.time[this.place.value] ?? 0);
@@ -160,7 +162,7 @@ export class Store {
     else if (at > to) this.pan(at - to + (to - from) / 4);
   }
 
-  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, gaps, y, job, screen, task, channel, operator, key, checkpoint. */
+  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, gaps, y, job, screen, rule, task, channel, operator, key, checkpoint. */
   open(hash: string): void {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (name: string) => numberOf(given, name);
@@ -172,6 +174,7 @@ export class Store {
       this.cutsGaps.value = given.get("gaps") === "cut";
       this.eventScale.value = EVENT_SCALES.find((one) => one === given.get("y")) ?? "auto";
       this.showsJob.value = given.get("job") !== "hidden";
+      this.rule.value = given.get("rule") ?? "";
       // A link inside of a report does not end this mode.
       if (given.get("screen") === "projector") isProjected.value = true;
       const [from, to] = [number("from"), number("to")];
@@ -200,6 +203,7 @@ export class Store {
     if (this.scale.value === "order") parts.push(["scale", "order"]);
     if (this.cutsGaps.value) parts.push(["gaps", "cut"]);
     if (this.eventScale.value !== "auto") parts.push(["y", this.eventScale.value]);
+    if (this.view.value === "rules" && this.rule.value) parts.push(["rule", this.rule.value]);
     if (!this.showsJob.value) parts.push(["job", "hidden"]);
     if (isProjected.value) parts.push(["screen", "projector"]);
     const [from, to] = this.range.value;

@@ -3,6 +3,7 @@
 import { fromBase64, inflated, narrowed, undoDifferences, varints, type Ints } from "../decode";
 import type { CauseDocument } from "./causes";
 import type { Head, Section } from "./head";
+import type { RulesOfSection } from "./rules";
 
 const NONE = new Uint8Array(0);
 
@@ -45,6 +46,8 @@ export class Facts {
     readonly counts: ReadonlyMap<string, Table>,
     /** Why records were late or not, as ``Causes`` reads it. */
     readonly explained: Readonly<Record<Explained, { document: CauseDocument; columns: Uint8Array }>>,
+    /** The page of the rules of Flink. */
+    readonly rules: readonly RulesOfSection[],
     private readonly head: Head,
   ) {
     this.step = steps.step ?? NONE;
@@ -61,7 +64,7 @@ export class Facts {
   static async read(head: Head, body: string): Promise<Facts> {
     const bytes = fromBase64(body.trim());
     const open = (section: Section) => inflated(bytes.slice(section.offset, section.offset + section.bytes));
-    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, causes: causesSection, cause_columns: columnsSection, arrivals: arrivalsSection, arrival_columns: arrivalColumnsSection, ...others } = head.sections as Record<string, Section>;
+    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, causes: causesSection, cause_columns: columnsSection, arrivals: arrivalsSection, arrival_columns: arrivalColumnsSection, rules: rulesSection, ...others } = head.sections as Record<string, Section>;
     const isFacts = (name: string) => others[name]!.coverage !== "overview" && others[name]!.coverage !== "job";
     const chosen = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(others).filter(([name]) => wanted(name)));
     const sections = chosen(isFacts);
@@ -69,7 +72,7 @@ export class Facts {
     for (const [name, section] of Object.entries(chosen((one) => !isFacts(one)))) {
       counts.set(name, { rows: section.rows, columns: decodeColumns(section, await open(section), {}, null), places: EMPTY.places });
     }
-    const [steps, texts, keys, times, causes, causeColumns, arrivals, arrivalColumns, ...opened] = await Promise.all([
+    const [steps, texts, keys, times, causes, causeColumns, arrivals, arrivalColumns, rules, ...opened] = await Promise.all([
       open(stepsSection!).then((data) => decodeColumns(stepsSection!, data, {}, null)),
       open(recordsSection!).then((data) => json<Texts>(data)),
       open(keysSection!).then((data) => json<string[]>(data)),
@@ -78,6 +81,7 @@ export class Facts {
       open(columnsSection!),
       open(arrivalsSection!).then((data) => json<CauseDocument>(data)),
       open(arrivalColumnsSection!),
+      open(rulesSection!).then((data) => json<RulesOfSection[]>(data)),
       ...Object.values(sections).map(open),
     ]);
     const places = placesByTable(steps.table ?? NONE, head.table_names.length);
@@ -98,7 +102,7 @@ export class Facts {
       late_drop: { document: causes, columns: causeColumns },
       window_intake: { document: arrivals, columns: arrivalColumns },
     };
-    return new Facts(head.table_names, steps, tables, keys, records, counts, explained, head);
+    return new Facts(head.table_names, steps, tables, keys, records, counts, explained, rules, head);
   }
 
   of(name: string): Table {

@@ -156,7 +156,6 @@ export interface Head {
   description: Record<string, Description>;
   laws: { verdict: string; engine: string; laws: Law[] } | null;
   wording: Wording;
-  rules: Record<string, { text: string; line: number }>;
   /** null: the recording has no checkpoints. */
   alignment: AlignmentReasons | null;
   /** Of the slowest and failed checkpoints, and of the first failures, by number; null: the recording has no checkpoints. */

@@ -10,6 +10,7 @@ import type { Head } from "./head";
 import { InFlight } from "./in_flight";
 import { KeyStates } from "./key_state";
 import { Names } from "./names";
+import { Rules } from "./rules";
 import { Sentences, type Sentence } from "./sentences";
 import { TaskStates, type State } from "./states";
 import { Timeline } from "./timeline";
@@ -39,11 +40,13 @@ export class Model {
   /** Why records behind the watermark were not late. */
   readonly arrivalCauses: Causes;
   readonly timeline: Timeline;
+  readonly rules: Rules;
 
   private constructor(
     readonly head: Head,
     readonly facts: Facts,
   ) {
+    this.rules = new Rules(facts.rules);
     this.names = new Names(head, facts.keys, facts.records);
     this.attempts = new Attempts(facts);
     this.states = new TaskStates(facts, this.names.tasks.keys(), this.attempts);
@@ -65,6 +68,11 @@ export class Model {
   /** Whether the run recorded buffers, credits and actions. */
   get isFull(): boolean {
     return this.head.recording.level === "full";
+  }
+
+  /** Whether the run recorded the changes of keyed state. */
+  get hasState(): boolean {
+    return this.head.recording.settings.record_state === true;
   }
 
   /** What the recording shows of a window or timer that did not fire: a run that broke off might have fired it. */

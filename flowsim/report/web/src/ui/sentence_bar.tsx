@@ -1,8 +1,11 @@
 /** The fact under the cursor, as ``flowsim trace`` prints it, with the rules that explain it. */
 
 import { signal } from "@preact/signals";
+import { plainText } from "../model/rules";
 import { commas, moment } from "../model/text";
 import type { Store } from "../store";
+import { RuleLink, ruleTip, WithRules } from "./rule_links";
+import { tipOf } from "./tooltip";
 
 const open = signal("");
 
@@ -25,6 +28,7 @@ export function SentenceBar({ store }: { store: Store }) {
             class="rule"
             aria-expanded={rule === shown}
             onClick={() => (open.value = rule === open.value ? "" : rule)}
+            {...tipOf(store, () => ruleTip(store, rule))}
           >
             rule {rule}
           </button>
@@ -37,11 +41,13 @@ export function SentenceBar({ store }: { store: Store }) {
 }
 
 export function Rule({ store, rule }: { store: Store; rule: string }) {
-  const found = store.model.head.rules[rule];
+  const [, found] = store.model.rules.of(rule) ?? [];
   if (!found) return <p class="rule-text">Rule {rule}</p>;
   return (
     <p class="rule-text">
-      <strong>{rule}</strong> {found.text} <span class="faint">docs/flink_rules.md:{found.line}</span>
+      <strong>{rule}</strong> <WithRules store={store} text={plainText(found.text).replaceAll("`", "")} />{" "}
+      {found.flink.length > 0 && <span class="faint">Flink: {found.flink.join(", ")}; </span>}
+      <RuleLink store={store} rule={rule}>in the page of rules</RuleLink>
     </p>
   );
 }

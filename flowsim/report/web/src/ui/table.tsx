@@ -11,7 +11,7 @@ interface TableProps {
   caption: string;
   heads: string[];
   left?: number;
-  note?: string;
+  note?: ComponentChildren;
   /** It scrolls in a part of the page. */
   isLow?: boolean;
   children: ComponentChildren;

@@ -4,6 +4,7 @@ import { valueAt, type Buffer, type ChannelFacts } from "../model/channels";
 import { countUpTo } from "../model/facts";
 import { commas, count, listed, moment } from "../model/text";
 import type { Store } from "../store";
+import { RuleLinks } from "../ui/rule_links";
 import { Credits } from "./channel_credits";
 import { BuffersOverTime } from "./channel_lanes";
 import { Picture } from "./channel_picture";
@@ -68,7 +69,7 @@ function Note({ store, facts, source }: { store: Store; facts: ChannelFacts; sou
   return (
     <p class="note">
       No credit: {count(backlog, "data buffer")} {backlog === 1 ? "waits" : "wait"} at the sender since {moment(time[since]!)}
-      {until} (rules 6.8, 6.9).
+      {until} (<RuleLinks store={store} rules={["6.8", "6.9"]} />).
     </p>
   );
 }

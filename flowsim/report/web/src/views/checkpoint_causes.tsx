@@ -1,8 +1,10 @@
 /** Why a checkpoint took its time or failed, and why a failure restarted tasks: the answers of ``flowsim why``. */
 
 import type { JobCause } from "../model/head";
+import type { Store } from "../store";
+import { RuleLinks } from "../ui/rule_links";
 
-export function JobCauses({ causes, summary }: { causes: JobCause[] | undefined; summary: string }) {
+export function JobCauses({ store, causes, summary }: { store: Store; causes: JobCause[] | undefined; summary: string }) {
   if (!causes) return null;
   return (
     <details class="why">
@@ -10,7 +12,7 @@ export function JobCauses({ causes, summary }: { causes: JobCause[] | undefined;
       <ol>
         {causes.map((cause) => (
           <li key={cause.text}>
-            {cause.text} <span class="faint">{cause.rules.map((rule) => `rule ${rule}`).join(", ")}</span>
+            {cause.text} <RuleLinks store={store} rules={cause.rules} />
             {cause.details.length > 0 && <ul>{cause.details.map((detail) => <li key={detail}>{detail}</li>)}</ul>}
           </li>
         ))}

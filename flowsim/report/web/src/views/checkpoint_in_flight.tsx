@@ -8,6 +8,7 @@ import type { Store } from "../store";
 import { shortened, strongWidth } from "../ui/canvas_text";
 import type { Tip } from "../ui/marks";
 import { isNarrow, useRoom } from "../ui/room";
+import { WithRules } from "../ui/rule_links";
 import { Moment, MOST_ROWS, Table } from "../ui/table";
 import { asMark } from "../ui/tooltip";
 import { barrierTip, elementsTip } from "./checkpoint_tips";
@@ -43,7 +44,7 @@ export function InFlightData({ store, one, cut }: { store: Store; one: Checkpoin
           caption={`In-flight data in checkpoint ${one.id}${store.whose}`}
           heads={["channel", "stored by its receiver", "stored by its sender", "elements"]}
           left={stored.length - MOST_ROWS}
-          note="The receiver stores the buffers that it holds, and the part of a record that it has not completed; the sender those of its queue (rules 12.83, 12.84)."
+          note={<WithRules store={store} text="The receiver stores the buffers that it holds, and the part of a record that it has not completed; the sender those of its queue (rules 12.83, 12.84)." />}
         >
           {stored.slice(0, MOST_ROWS).map((row) => (
             <tr key={row.channel} aria-current={row === chosen ? "true" : undefined}>
@@ -243,7 +244,7 @@ function Restored({ store, one, restore }: { store: Store; one: Checkpoint; rest
       caption={`In-flight data restored from checkpoint ${one.id} at ${moment(restore.time)}${store.whose}`}
       heads={["stored channel", "of its receiver", "of its sender", isRescaled ? "records" : "elements", "goes to", "read", "from", "to"]}
       left={rows.length - MOST_ROWS}
-      note={isRescaled ? "With another parallelism a subtask reads the buffers of all old channels that may have its records, and drops those of others: the counts are those of records that it keeps (rules 12.97, 12.104)." : ""}
+      note={isRescaled && <WithRules store={store} text="With another parallelism a subtask reads the buffers of all old channels that may have its records, and drops those of others: the counts are those of records that it keeps (rules 12.97, 12.104)." />}
     >
       {shown.map((row, at) => (
         <tr key={`${row.edge} ${row.source} ${row.target} ${row.task}`}>

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { Checkpoint, Cut, Failure, TaskCheckpoint } from "../model/checkpoints";
 import { commas, count, duration, listed } from "../model/text";
 import type { Store } from "../store";
+import { WithRules } from "../ui/rule_links";
 import { At, Moment, MOST_ROWS, Table } from "../ui/table";
 import { JobCauses } from "./checkpoint_causes";
 import { CheckpointChart } from "./checkpoint_chart";
@@ -82,8 +83,8 @@ function Detail({ store, one, cuts, cut }: DetailProps) {
   return (
     <section aria-label={`The chosen checkpoint${store.whose}`} class="checkpoint">
       <h2>{one.type[0]!.toUpperCase() + one.type.slice(1)} {one.id}: {resultOf(store, one)}</h2>
-      {whyAligned(store, one).map((text) => <p class="faint" key={text}>{text}</p>)}
-      <JobCauses causes={store.model.head.job_causes?.checkpoints[one.id]} summary={one.outcome === "completed" ? "What it waited for" : "Why it is not complete"} />
+      {whyAligned(store, one).map((text) => <p class="faint" key={text}><WithRules store={store} text={text} /></p>)}
+      <JobCauses store={store} causes={store.model.head.job_causes?.checkpoints[one.id]} summary={one.outcome === "completed" ? "What it waited for" : "Why it is not complete"} />
       {cut && <ChannelAtCut store={store} one={one} cut={cut} />}
       {tasks.length > 0 && (
         <Table
@@ -241,7 +242,7 @@ function Failures({ store }: { store: Store }) {
         {shown.map((one) => <FailureRow key={one.number} store={store} one={one} />)}
       </Table>
       {shown.map(({ number }) => (
-        <JobCauses key={number} causes={store.model.head.job_causes?.failures[number]} summary={`Why failure ${number} came, and what it repeats`} />
+        <JobCauses key={number} store={store} causes={store.model.head.job_causes?.failures[number]} summary={`Why failure ${number} came, and what it repeats`} />
       ))}
     </>
   );

@@ -10,6 +10,7 @@ import { atTime, commas, count, length, moment } from "../model/text";
 import type { Store } from "../store";
 import { TimeCanvas, type Drawing } from "../ui/canvas";
 import { KeyChoice } from "../ui/key_choice";
+import { RuleLinks } from "../ui/rule_links";
 import { tipOf } from "../ui/tooltip";
 import { drawEventTime, linesOf, MOST_POINTS, MOST_WINDOWS, recordsInView, windowsInView, type Chart } from "./event_time_chart";
 import { recordTip } from "./event_time_tips";
@@ -170,11 +171,11 @@ function ChainOfCauses({ store, chain, label }: { store: Store; chain: Chain; la
   return (
     <section class="late-record" aria-label={label}>
       <h2>{chain.statement.text}</h2>
-      <Rules rules={chain.statement.rules} />
+      <RuleLinks store={store} rules={chain.statement.rules} />
       <ol>
         {chain.causes.map((cause) => (
           <li key={cause.text}>
-            {cause.text} <Rules rules={cause.rules} />{" "}
+            {cause.text} <RuleLinks store={store} rules={cause.rules} />{" "}
             {cause.place !== null && cause.place !== store.place.value && (
               <button class="rule" onClick={() => store.go(cause.place!)}>go there</button>
             )}
@@ -184,10 +185,6 @@ function ChainOfCauses({ store, chain, label }: { store: Store; chain: Chain; la
       </ol>
     </section>
   );
-}
-
-function Rules({ rules }: { rules: string[] }) {
-  return <span class="faint">{rules.length ? `rule${rules.length > 1 ? "s" : ""} ${rules.join(", ")}` : ""}</span>;
 }
 
 function LateRows({ store, of, keyNumber }: { store: Store; of: EventTime; keyNumber: number | null }) {

@@ -15,6 +15,7 @@ import { asButton } from "../ui/button";
 import { shortened, smallWidth, strongWidth } from "../ui/canvas_text";
 import { Lanes, StateLegend } from "../ui/lanes";
 import type { Tip } from "../ui/marks";
+import { WithRules } from "../ui/rule_links";
 import { useRoom, type Room } from "../ui/room";
 import { tipOf } from "../ui/tooltip";
 import type { View } from "./view";
@@ -330,7 +331,7 @@ function GraphView({ store }: { store: Store }) {
         <li><span class="swatch waits" /> waits at the receiver</li>
         <li><span class="swatch read" /> being read</li>
       </ul>
-      {model.names.forcedTexts().map((text) => <p class="faint" key={text}>{text}.</p>)}
+      {model.names.forcedTexts().map((text) => <p class="faint" key={text}><WithRules store={store} text={`${text}.`} /></p>)}
       <StateLegend />
       <Lanes store={store} grows />
     </>

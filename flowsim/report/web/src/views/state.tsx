@@ -8,6 +8,7 @@ import { atTime, commas, count, joined, moment } from "../model/text";
 import type { WindowBox } from "../model/windows";
 import type { Store } from "../store";
 import { KeyChoice } from "../ui/key_choice";
+import { RuleLinks } from "../ui/rule_links";
 import { fireTip, windowTip } from "./event_time_tips";
 import { StateCanvas, type Bar, type Group } from "./state_chart";
 import type { View } from "./view";
@@ -70,7 +71,7 @@ function notes({ model }: Store, task: number): string[] {
   const left = (table: string) => head.omitted.includes(table);
   const found: string[] = [];
   if (left("state_changes")) found.push("The changes of state did not fit into the report: write it again with a larger --budget.");
-  else if (!facts.has("state_changes")) {
+  else if (!facts.has("state_changes") && !model.hasState) {
     found.push(`The values of keyed state are missing: record the run with '${command}'. Shown are windows and timers.`);
   }
   if (facts.has("window_fire") && !facts.isWhole("window_intake")) found.push("The records are in parts of this report only: a window begins with the first one that is in it.");
@@ -220,7 +221,7 @@ function Changes({ store, state }: { store: Store; state: KeyState }) {
             <tr key={one} aria-current={one === place ? "step" : undefined}>
               <td class="number"><button class="rule" onClick={() => store.go(one)}>{moment(facts.time[one]!)}</button></td>
               <td>{sentences.at(one).text}</td>
-              <td class="faint">{sentences.at(one).rules.join(", ")}</td>
+              <td><RuleLinks store={store} rules={sentences.at(one).rules} /></td>
             </tr>
           ))}
         </tbody>
@@ -234,7 +235,7 @@ function missing({ model }: Store): string | null {
   const omitted = model.head.omitted.filter((name) => ["state_changes", "timers", "window_intake"].includes(name));
   if (omitted.length) return `The report has no ${omitted.join(", ")}: write it again with a larger --budget.`;
   const elsewhere = "What the tasks did is in the view Timeline.";
-  if (!model.facts.has("state_changes")) {
+  if (!model.hasState) {
     return `No operator has windows, and the recording has no timers of keys and no state: for these, record the run with 'flowsim run ... --record full --record-state'. ${elsewhere}`;
   }
   return `No operator of the job has keyed state, windows or timers of keys. ${elsewhere}`;

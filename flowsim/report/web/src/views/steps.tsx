@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { Facts } from "../model/facts";
 import { commas, moment } from "../model/text";
 import type { Store } from "../store";
+import { RuleLink } from "../ui/rule_links";
 import { Rule } from "../ui/sentence_bar";
 import type { View } from "./view";
 
@@ -80,7 +81,7 @@ function StepsView({ store }: { store: Store }) {
                 <td class="number">{moment(facts.time[one]!)}</td>
                 <td>{names.shortTask(facts.task[one]!)}</td>
                 <td>{text}</td>
-                <td class="faint">{rules.join(", ")}</td>
+                <td class="faint">{rules.map((rule, of) => <>{of > 0 && ", "}<RuleLink key={rule} store={store} rule={rule} /></>)}</td>
               </tr>
             );
           })}

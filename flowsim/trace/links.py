@@ -12,7 +12,7 @@ VIEWS: Final = ("start", "graph", "timeline", "channel", "event-time", "state", 
 
 LINK_PARTS: Final = (
     "view", "fact", "step", "t", "from", "to", "scale", "gaps", "y", "task", "channel", "operator", "key", "checkpoint", "rule",
-    "job",
+    "job", "screen",
 )  # fmt: skip
 
 

@@ -29,9 +29,8 @@ class ReportsOfFailures:
     def pytest_runtest_logstart(self) -> None:
         LAST_RUN.run = None
 
-    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        """Runs before pytest formats the error."""
+        """Runs after the plugin for unittest has stored the error in ``call``, and before pytest formats it."""
         if call.excinfo is None or isinstance(call.excinfo.value, pytest.skip.Exception | pytest.xfail.Exception):
             return
         error = call.excinfo.value

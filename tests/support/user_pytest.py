@@ -21,4 +21,4 @@ def run_pytest(folder: Path, test: str, *arguments: str) -> subprocess.Completed
         *arguments,
         "test_user.py",
     ]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, check=False)

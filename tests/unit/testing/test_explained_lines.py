@@ -26,7 +26,7 @@ def times_ten(number):
     return number
 
 
-@settings(database=None, deadline=None)
+@settings(database=None, deadline=None, max_examples=20, derandomize=True)
 @given(number=st.integers(0, 5))
 def test_numbers_are_small(number):
     env = StreamExecutionEnvironment.get_execution_environment()

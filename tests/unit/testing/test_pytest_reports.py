@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from flowsim.testing.pytest_reports import folder_name
 from tests.support.user_pytest import run_pytest
 
 HEAD = """
+from unittest import TestCase
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +29,7 @@ def job(count):
     return env
 """
 ORDER = """
-@settings(database=None, deadline=None)
+@settings(database=None, deadline=None, max_examples=20, derandomize=True)
 @given(count=st.integers(0, 10), schedule=schedules())
 def test_order(count, schedule):
     run = assert_laws(job(count), schedule=schedule)
@@ -51,6 +54,19 @@ def test_error():
     assert_laws(env)
 
 
+class TestOfUnittest(TestCase):
+    def test_case(self):
+        self.assertEqual(run_job(job(1)).values(), [])
+
+
+@settings(database=None, deadline=None, max_examples=20, derandomize=True)
+@given(count=st.integers(0, 10), schedule=schedules())
+def test_group(count, schedule):
+    run = run_job(job(count), schedule=schedule)
+    assert count < 5
+    run.claim("the records keep their order", expected=list(range(count)), found=run.values())
+
+
 def test_two():
     first, other = run_job(job(2), schedule=Schedule(seed=1)), run_job(job(1))
     first.claim("first", False)
@@ -72,6 +88,7 @@ def errors(output: str) -> list[str]:
     return [line.removeprefix("E").strip() for line in output.splitlines() if re.match(r"E\s", line)]
 
 
+@pytest.mark.slow
 def test_smallest_run_is_reported_once_and_its_cause_is_printed(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(COUNTS_REPORTS, encoding="utf-8")
     output = run_pytest(tmp_path, HEAD + ORDER, "--flowsim-report", "out").stdout
@@ -100,16 +117,36 @@ def test_smallest_run_is_reported_once_and_its_cause_is_printed(tmp_path: Path) 
     assert f'"digest":"{recording.manifest.digest}"' in report
 
 
-@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "workers"])
-def test_each_failing_test_has_its_files(tmp_path: Path, workers: tuple[str, ...]) -> None:
-    output = run_pytest(tmp_path, HEAD + OTHERS, "--flowsim-report", "out/x", "--flowsim-seeds", "1", *workers).stdout
-    tests = ["test_plain[fifo/0/4096]", "test_plain[random/0/1]", "test_error", "test_two"]
-    folders = {test: tmp_path / "out/x" / folder_name(f"test_user.py::{test}") for test in tests}
+def folders_of(tests: Iterable[str], out: Path) -> dict[str, Path]:
+    return {test: out / folder_name(f"test_user.py::{test}") for test in tests}
+
+
+@pytest.mark.slow
+def test_each_failing_test_has_its_files(tmp_path: Path) -> None:
+    output = run_pytest(tmp_path, HEAD + OTHERS, "--flowsim-report", "out/x", "--flowsim-seeds", "1").stdout
+    seeds = {
+        "test_plain[fifo/0/4096]": 0,
+        "test_plain[random/0/1]": 0,
+        "test_error": 0,
+        "TestOfUnittest::test_case": 0,
+        "test_group": 1,
+        "test_two": 1,
+    }
+    folders = folders_of(seeds, tmp_path / "out/x")
     assert sorted((tmp_path / "out/x").iterdir()) == sorted(folders.values()), output
     for folder in folders.values():
+        assert re.search(rf"^[E|\s]+report: {(folder / 'report.html').relative_to(tmp_path)}", output, re.M)
+    assert {test: flowsim.open_recording(folder).manifest.run.seed for test, folder in folders.items()} == seeds
+
+
+@pytest.mark.slow
+def test_workers_write_to_the_same_folder(tmp_path: Path) -> None:
+    options = "--flowsim-report", "out", "--flowsim-seeds", "0", "-k", "plain or two", "-p", "xdist", "-n", "2"
+    output = run_pytest(tmp_path, HEAD + OTHERS, *options).stdout
+    folders = folders_of(["test_plain[fifo/0/4096]", "test_two"], tmp_path / "out")
+    assert sorted((tmp_path / "out").iterdir()) == sorted(folders.values()), output
+    for folder in folders.values():
         assert f"report: {(folder / 'report.html').relative_to(tmp_path)}" in "\n".join(errors(output))
-    seeds = {test: flowsim.open_recording(folder).manifest.run.seed for test, folder in folders.items()}
-    assert seeds == {"test_plain[fifo/0/4096]": 0, "test_plain[random/0/1]": 0, "test_error": 0, "test_two": 1}
 
 
 def test_folder_that_cannot_be_written_is_no_other_failure(tmp_path: Path) -> None:

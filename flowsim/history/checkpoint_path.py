@@ -106,6 +106,7 @@ class CheckpointSteps:
             last = life.row(-1)
             (ended if last["event"] == LifeEvent.FINISHED else found).append(task)
         # A task that ends at the time of the trigger ends before or after it: the number of tasks that take part decides.
+        ended.sort(key=lambda task: task != self.checkpoint.declined_by)
         needed = self.checkpoint.tasks - self.checkpoint.acknowledged + len(self.checkpoint.acknowledged_at)
         return sorted([*found, *ended[: max(0, needed - len(found))]])
 

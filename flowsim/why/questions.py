@@ -8,6 +8,7 @@ from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.history.timers import lives_of, timer_operators
+from flowsim.quantities import count_text
 from flowsim.why.about import About, window_words
 from flowsim.why.aligned import exchanges, why_aligned
 from flowsim.why.answer import WhyAnswer
@@ -309,5 +310,6 @@ def answer(facts: RunFacts, question: str, asked: Asked) -> WhyAnswer:
         )
     if not found.fewest <= len(asked.about) <= found.most:
         wanted = f"is followed by {found.words}" if found.words else "takes no further words"
-        raise BadInput(f"'{question}' {wanted}, got {len(asked.about)} words: {' '.join(asked.about)}")
+        got = f"{count_text(len(asked.about), 'word')}: {' '.join(asked.about)}" if asked.about else "none"
+        raise BadInput(f"'{question}' {wanted}, got {got}")
     return found.answer(facts, asked)

@@ -321,7 +321,8 @@ def _lost_rows(facts: RunFacts, sink: Operator) -> list[Cause]:
     return [
         Cause(
             f"{facts.operator_in(each.task, sink.operator)} had got {count_text(each.records, 'row')} that failure {number} "
-            "undid: they were in no complete checkpoint, so they were not committed, and their records are read again.",
+            f"undid: {'it was' if each.records == 1 else 'they were'} in no complete checkpoint, so not committed, and what "
+            f"{'it' if each.records == 1 else 'they'} came from is processed again.",
             ("12.29", "12.30"),
         )
         for number, each in _undone(facts, sink)

@@ -164,8 +164,13 @@ def _spent(facts: RunFacts, part: PathPart) -> list[Cause]:
         text += " It handles a barrier only between two elements."
         rules = ("3.28", "3.11")
     left = _left_cause(facts, part) if most is Spent.IDLE else []
+    if left:
+        return [Cause(text, rules), *left]
     then = facts.until(longest.middle_ns)
-    return [Cause(text, rules), *(left or wait_and_causes(then, state_of(then, part.task)))]
+    causes = wait_and_causes(then, state_of(then, part.task))
+    if causes:
+        text += f" What follows is about {facts.moment(longest.middle_ns)}."
+    return [Cause(text, rules), *causes]
 
 
 def _left_cause(facts: RunFacts, part: PathPart) -> list[Cause]:

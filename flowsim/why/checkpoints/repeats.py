@@ -141,12 +141,17 @@ def _sinks(facts: RunFacts, one: Failover) -> list[Cause]:
         name, rows = facts.operator_in(each.task, each.operator.operator), count_text(each.records, "row")
         if params.get("delivery") == "at_least_once" or not params.get("commits"):
             text = (
-                f"{name} had written {rows} {_since(one)}. What it writes is visible at once: if the job makes the "
-                "same rows again, they are in it twice."
+                f"{name} had written {rows} {_since(one)}. What it writes is visible at once: if the job makes the same "
+                f"{'row again, it is' if each.records == 1 else 'rows again, they are'} in it twice."
             )
             causes.append(Cause(text, ("12.30", "12.135")))
         else:
-            text = f"{name} had got {rows} {_since(one)}. They were not committed, so none of them is visible twice."
+            what = (
+                "It was not committed, so it is not"
+                if each.records == 1
+                else "They were not committed, so none of them is"
+            )
+            text = f"{name} had got {rows} {_since(one)}. {what} visible twice."
             causes.append(Cause(text, ("12.30", "12.31")))
     return causes
 

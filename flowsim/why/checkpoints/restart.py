@@ -165,7 +165,7 @@ def _region(facts: RunFacts, one: Failover) -> list[Cause]:
     failure = one.failure
     if not one.restarts:
         return []
-    ended = [_ended_line(facts, event) for event in one.restarts[:_MOST_LISTED]]
+    ended = [_ended_line(facts, failure, event) for event in one.restarts[:_MOST_LISTED]]
     if len(one.restarts) > _MOST_LISTED:
         ended.append(f"and {len(one.restarts) - _MOST_LISTED:,} more")
     others = [facts.task(task) for task in facts.graph.tasks if task not in one.tasks]
@@ -189,14 +189,16 @@ def _region(facts: RunFacts, one: Failover) -> list[Cause]:
     return [Cause(text, rules, None, tuple(ended))]
 
 
-def _ended_line(facts: RunFacts, event: RestartEvent) -> str:
-    """How the attempt before a restart had ended."""
+def _ended_line(facts: RunFacts, failure: RestartEvent, event: RestartEvent) -> str:
+    """How the attempt before a restart had ended; the clock of a busy task may be ahead of the failure that it reported."""
     task, attempt = event.task_id, event.attempt - 1
     life = facts.whole.in_attempt(task, attempt).rows("lifecycle", task).equal(operator=-1)
     last = life.where(np.isin(life["event"], list(_ENDS))).last()
     if last is None:
         return f"{facts.task(task)}: attempt {attempt} had not started"
-    return f"{facts.task(task)}: attempt {attempt} {_ENDS[LifeEvent(last['event'])]} at {facts.moment(last['time_ns'])}"
+    is_failed = (task, attempt) == (failure.task_id, failure.attempt)
+    end_ns = failure.time_ns if is_failed else last["time_ns"]
+    return f"{facts.task(task)}: attempt {attempt} {_ENDS[LifeEvent(last['event'])]} at {facts.moment(end_ns)}"
 
 
 def _restored(facts: RunFacts, one: Failover) -> list[Cause]:

@@ -73,7 +73,22 @@ def work_lines(facts: RunFacts, task: int) -> tuple[str, ...]:
         lines.append(f"the last record it read is number {len(read):,}, at {facts.moment(int(read['time_ns'][-1]))}")
     busy_ns = sum(row["busy_ns"] for row in last_of_attempts(facts, "task_times", task))
     records = sum(row["records_in"] for row in last_of_attempts(facts, "operator_counts", task, operator=0))
-    if busy_ns and records:
-        cost = duration_text(busy_ns // records)
-        lines.append(f"in the whole run it was busy for {cost} per record, for {count_text(records, 'record')}")
+    restored = _restored_records(facts, task)
+    if busy_ns and records > restored:
+        cost = duration_text(busy_ns // (records - restored))
+        besides = f", besides {restored:,} of restored in-flight data" if restored else ""
+        lines.append(
+            f"in the whole run it was busy for {cost} per record, for {count_text(records - restored, 'record')}{besides}"
+        )
     return tuple(lines)
+
+
+def _restored_records(facts: RunFacts, task: int) -> int:
+    """The records of in-flight data that a task processed before it ran: that time is in no total (rules 3.28, 12.92)."""
+    attempts = facts.of_run.rows_of_attempts
+    restored = 0
+    for received, life in zip(attempts("received", task), attempts("lifecycle", task), strict=True):
+        running = life.equal(operator=-1, event=LifeEvent.RUNNING).first()
+        records = received.equal(kind=ElementKind.RECORD)
+        restored += len(records if running is None else records.before(running["seq"]))
+    return restored

@@ -158,16 +158,25 @@ def last_record(claim: Claim) -> bool:
 
 
 def cost(claim: Claim) -> bool:
-    """The busy time of all attempts over their records; to the digits that are shown."""
+    """The busy time of all attempts over the records that they read while they ran; to the digits that are shown."""
     task = claim.subject
     busy_ns = sum(row.busy_ns for rows in claim.run.attempts("task_times", task) for row in rows)
     counts = [
         row.records_in for rows in claim.run.attempts("operator_counts", task) for row in rows if row.operator == 0
     ]
-    each = busy_ns // sum(counts)
+    ran = {
+        row.task_attempt: row.seq
+        for rows in claim.run.attempts("lifecycle", task)
+        for row in rows
+        if row.operator == -1 and row.event == LifeEvent.RUNNING
+    }
+    received = [row for rows in claim.run.attempts("received", task) for row in rows if row.kind == ElementKind.RECORD]
+    restored = sum(row.task_attempt not in ran or row.seq < ran[row.task_attempt] for row in received)
+    assert restored == (claim.number("restored") if claim["restored"] else 0)
+    each = busy_ns // (sum(counts) - restored)
     value, unit = claim["d"].split(" ")[:2]
     shown = float(value) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit] if "min" not in claim["d"] else each
-    return sum(counts) == claim.number("n") and abs(shown - each) <= max(1, each / 1000)
+    return sum(counts) - restored == claim.number("n") and abs(shown - each) <= max(1, each / 1000)
 
 
 def chained(claim: Claim) -> bool:
@@ -268,7 +277,12 @@ STATES: Sequence[Pattern] = (
         chained,
     ),
     Pattern("last record", r"the last record it read is number {n:N}, at {m:M}", last_record),
-    Pattern("cost", r"in the whole run it was busy for {d:D} per record, for {n:N} records?", cost),
+    Pattern(
+        "cost",
+        r"in the whole run it was busy for {d:D} per record, for {n:N} records?"
+        r"(?:, besides {restored:N} of restored in-flight data)?",
+        cost,
+    ),
     Pattern(
         "idle timeout",
         r"The idle timeout of (?P<op>.+), (?P<d>.+?), does not run meanwhile: time in "

@@ -164,6 +164,16 @@ def test_declined_checkpoint_names_the_task_and_its_state(ask: Ask) -> None:
     assert "Checkpoint 4 was aborted because per_second (1/1) declined it at 2.500011 s" in text
     assert "per_second (1/1) was not ready: the last event of its life cycle was FINISHED" in text
     assert "does not count as a failed checkpoint" in text
+    # Both tasks ended at the time of the trigger: the other one had finished before it.
+    assert "1 of 2 tasks acknowledged it, with 1 task that had finished before. [12.3]" in text
+    assert "its trigger waited" not in text
+
+
+def test_state_of_a_task_names_its_moment(ask: Ask) -> None:
+    causes = [cause.text for cause in ask("33_aligned_checkpoint_under_skew", "checkpoint", "1").causes]
+    spent = next(text for text in causes if text.startswith("Meanwhile"))
+    assert spent.endswith("It handles a barrier only between two elements. What follows is about 670.015 ms.")
+    assert causes[causes.index(spent) + 1].startswith("merged (1/1) is busy")
 
 
 def test_job_without_checkpoints_says_why(ask: Ask) -> None:

@@ -53,6 +53,15 @@ def test_row_names_its_checkpoint_and_the_attempt_that_lost_it(ask: Ask) -> None
     assert "In attempt 0 it had come at 60.001 ms, and was not committed: the attempt was canceled at 150 ms" in text
 
 
+def test_row_of_restored_data_is_not_read_again(ask: Ask) -> None:
+    """The record of the late row was in flight, and the checkpoint contains it."""
+    text = text_of(ask("42b_late_after_unaligned_restore", "committed"))
+    assert (
+        "Sink: late in counts (1/1) had got 1 row that failure 0 undid: it was in no complete checkpoint, so not committed, "
+        "and what it came from is processed again."
+    ) in text
+
+
 def test_row_that_is_not_committed_yet(ask: Ask) -> None:
     answer = ask(EXPIRED, "committed", "[1,1]", at_ms=140)
     assert answer.statement.text == "Record [1,1] is not committed by 140 ms: no checkpoint was taken after it."

@@ -87,6 +87,20 @@ def test_rows_that_a_sink_shows_twice_are_counted(ask: Ask) -> None:
     assert "1 committable of the restored state was committed by the restart" in text
 
 
+def test_failed_attempt_ends_when_its_failure_is_reported(ask: Ask) -> None:
+    """The clock of the busy task is 1 us ahead of it."""
+    answer = ask("38_delivery_of_sinks", "restart")
+    assert answer.statement.text.startswith("Attempt 0 of Source: numbers (1/1) failed at 150.003 ms (failure 0)")
+    assert "Source: numbers (1/1): attempt 0 failed at 150.003 ms" in text_of(answer)
+
+
+def test_one_row_of_a_sink_that_was_not_committed(ask: Ask) -> None:
+    text = text_of(ask("42b_late_after_unaligned_restore", "restart"))
+    assert (
+        "had got 1 row after the snapshots of checkpoint 1. It was not committed, so it is not visible twice." in text
+    )
+
+
 def test_async_calls_are_repeated(recorded: Recorded, ask: Ask) -> None:
     """The law of async operators sees the elements that are put again before the first new one."""
     facts = facts_of(recorded, "35_async_elements_restored")

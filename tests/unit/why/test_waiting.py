@@ -149,6 +149,12 @@ def test_bottleneck_that_moves_has_a_moment_of_each_stretch(ask: Ask) -> None:
     assert not any("moves" in cause.text for cause in ask("03_slow_sink_backpressure", "waiting").causes)
 
 
+def test_cost_of_a_record_leaves_out_restored_data(ask: Ask) -> None:
+    """Each record costs 1 ms; no total has the time in which restored data were processed."""
+    text = text_of(ask("40b_unaligned_under_back_pressure", "waiting"))
+    assert "it was busy for 1 ms per record, for 617 records, besides 167 of restored in-flight data" in text
+
+
 def test_job_without_load_says_so(ask: Ask) -> None:
     text = ask("16_two_watermarks", "waiting").statement.text
     assert text.startswith(

@@ -53,6 +53,10 @@ TEXTS: Final = """
 """
 """Each text in view, its size in pixels of the window, and its box; the page needs ``RECORD_TEXTS`` of ``drawing.py``."""
 
+_PARTS: Final = np.arange(256) / 255
+LINEAR: Final = np.where(_PARTS <= 0.04045, _PARTS / 12.92, ((_PARTS + 0.055) / 1.055) ** 2.4)
+WEIGHTS: Final = np.array([0.2126, 0.7152, 0.0722])
+
 
 def unreadable(page: Page, least_size: float, least_contrast: float) -> list[str]:
     """Returns the texts in view that are smaller, or of less contrast to what is behind them."""
@@ -70,9 +74,7 @@ def unreadable(page: Page, least_size: float, least_contrast: float) -> list[str
 
 def _luminances(png: bytes) -> np.ndarray:
     """Returns the relative luminance of each pixel, as WCAG defines it."""
-    part = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=float) / 255
-    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
-    return linear @ np.array([0.2126, 0.7152, 0.0722])
+    return LINEAR[np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))] @ WEIGHTS
 
 
 def _contrast(pixels: np.ndarray) -> float:

@@ -83,7 +83,8 @@ def lesson_page(
 
 
 def _html(text: str) -> str:
-    return str(_MARKDOWN.render(without_links(text)))
+    # A block that is wider than the page scrolls, also by keys.
+    return str(_MARKDOWN.render(without_links(text))).replace("<pre>", '<pre tabindex="0">')
 
 
 def _inline(text: str) -> str:

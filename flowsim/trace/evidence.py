@@ -74,6 +74,10 @@ class EvidenceReader:
         of_channel = f" of channel {left.get('channel')} "
         if of_channel in what:
             what = self._with_value(what, of_channel.rstrip(), left, place.task)
+        if left.get("rows") != 1 or left.get("expected_rows", 1) != 1:
+            left.pop("expected_fingerprint_xor", None)
+        # Sums of fingerprints are not those of values.
+        left = {name: value for name, value in left.items() if not name.endswith("_sum")}
         expected = self._expected(left, place.task)
         self._combine(left)
         shown = {name: self._value(name, value, place.task) for name, value in left.items() if name not in _OF_PLACE}
@@ -158,10 +162,8 @@ class EvidenceReader:
             del left["window_start"], left["window_end"]
             if (start, end) != (0, 0):
                 left["window"] = window_text(start, end).removeprefix("window ")
-        if isinstance(left.get("fingerprint_xor"), int):
-            left.pop("fingerprint_sum", None)
-            if left.get("rows") != 1:  # with several records the fingerprint is not that of a value
-                del left["fingerprint_xor"]
+        if isinstance(left.get("fingerprint_xor"), int) and left.get("rows") != 1:
+            del left["fingerprint_xor"]  # With several records the fingerprint is not that of a value.
         left.pop("name", None)
 
     def _element(self, row: Mapping[str, object]) -> str:

@@ -21,7 +21,7 @@ LINES_OF_PYTHON = {
     "faults": 500,
     "graph": 2_600,
     "history": 3_500,
-    "laws": 14_500,
+    "laws": 14_800,
     "learn": 1_500,
     "legacy": 2_300,
     "mailbox": 400,

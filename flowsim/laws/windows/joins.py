@@ -125,8 +125,10 @@ class JoinMachine(Machine):
 
     def end(self, whole: bool) -> None:
         columns = ("intakes_before", "key", "left_fingerprint", "right_fingerprint", "timestamp")
-        for what, row, seq in self._model.pairs.settle(None if whole else self._last_cause):
-            self._broken(what, seq, **dict(zip(columns, row, strict=True)))
+        # Each pair is its own subject.
+        for expected, recorded, seq in self._model.pairs.settle(None if whole else self._last_cause, lambda row: row):
+            what = "a pair was not joined" if recorded is None else "a pair was joined again, or should not be joined"
+            self._broken(what, seq, **dict(zip(columns, recorded or expected or (), strict=True)))
 
 
 def joins_of(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
@@ -206,8 +208,9 @@ _COUNTS_OF_WINDOWS: Final = """\
     products are Java longs.
 - Actual rows: the rows of `window_joins`, with their intakes before.
 - Rows examined: `window_intake` and `window_joins` rows of these operators.
-- Violations: missing and unexpected rows. In a prefix, a row is not missing if it results from the last cause of the
-  (task, operator), or from a firing after that cause.
+- Violations: missing and unexpected rows; a missing and an unexpected one of the same key and window are one. In a
+  prefix, a row is not missing if it results from the last cause of the (task, operator), or from a firing after that
+  cause.
 """
 
 LAWS: Final = (

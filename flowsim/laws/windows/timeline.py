@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -36,6 +37,30 @@ _COLUMNS: Final = {
         "key", "window_start", "window_end", "left_rows", "right_rows", "left_sum", "right_sum", "calls", "product_sum",
     ),
 }  # fmt: skip
+_SUBJECTS: Final = {
+    "window_fire": ("key", "window_start", "window_end"),
+    "window_merge": ("key", "window_start", "window_end"),
+    "late_drop": ("intakes_before", "key"),
+    "window_joins": ("key", "window_start", "window_end"),
+}
+"""What a row is about: a missing and an unexpected row about the same are one violation."""
+_WORDS: Final = {
+    "window_fire": ("a window did not fire", "a window fired that should not have fired"),
+    "window_merge": ("a window was not merged", "a window was merged that should not have been merged"),
+    "late_drop": ("a late record was not dropped", "a record was dropped that is not late"),
+    "window_joins": ("a join did not call its function", "a join called its function for no firing"),
+}
+"""By table, of a row that is missing, and of one that is unexpected."""
+_OTHERWISE: Final = (
+    ("window_joins", (), "a join called its function for other pairs"),
+    ("late_drop", (), "a late record was dropped with other values"),
+    ("window_merge", ("into_start", "into_end"), "a window was merged into another one"),
+    ("window_merge", (), "a window was merged at another time"),
+    ("window_fire", ("rows", "fingerprint_sum", "fingerprint_xor"), "a window fired with other contents"),
+    ("window_fire", ("watermark", "intakes_before"), "a window fired at another time"),
+    ("window_fire", (), "a window fired with another result or cause"),
+)
+"""By table the columns of which one differs, of a row that is recorded with other values than expected."""
 _BY_CLOCK: Final = int(FireCause.PROCESSING_TIME_TIMER)
 
 
@@ -254,9 +279,23 @@ class WindowTimeline:
             (self._drops, "late_drop", model.drops, ("intakes_before", *_COLUMNS["late_drop"][1:])),
             (self._calls, "window_joins", model.calls, (*_COLUMNS["window_joins"], "intakes_before")),
         ):
-            for what, row, seq in unmatched.settle(last_cause):
-                where = {"operator": self.operator, "table": table, **_shown(columns, row)}
-                findings.broken(what, (self._task, seq), task=self._task, **where)
+            subject = itemgetter(*map(columns.index, _SUBJECTS[table]))
+            for expected, recorded, seq in unmatched.settle(last_cause, subject):
+                row = expected if recorded is None else recorded
+                assert row is not None
+                shown = _shown(columns, row)
+                what = _WORDS[table][recorded is not None]
+                if expected is not None and recorded is not None:
+                    differing = {
+                        name: value for name, value in _shown(columns, expected).items() if value != shown[name]
+                    }
+                    shown |= {f"expected_{name}": value for name, value in differing.items()}
+                    what = next(
+                        text
+                        for of, names, text in _OTHERWISE
+                        if of == table and not differing.keys().isdisjoint(names or shown)
+                    )
+                findings.broken(what, (self._task, seq), task=self._task, operator=self.operator, table=table, **shown)
         self._fires.examined += self.intakes
         self._drops.examined += self.intakes
         self._calls.examined += self.intakes if self._plan.join else 0

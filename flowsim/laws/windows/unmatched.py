@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 Row = tuple[int, ...]
+
+
+class Difference(NamedTuple):
+    """A row that is only expected (``recorded`` is None), only recorded, or both, with other values."""
+
+    expected: Row | None
+    recorded: Row | None
+    seq: int
 
 
 class Unmatched:
@@ -40,13 +49,22 @@ class Unmatched:
         elif before[0] != 1:
             self._surplus[row] = before[0] - 1, before[1]
 
-    def settle(self, last_cause: int | None) -> Iterator[tuple[str, Row, int]]:
-        """The error, the row, and a sequence number; once per missing or unexpected row.
+    def settle(self, last_cause: int | None, subject: Callable[[Row], Row]) -> Iterator[Difference]:
+        """Once per missing or unexpected row; a missing and an unexpected row of one subject are one difference.
 
         ``last_cause``: of a prefix, the last intake or watermark; its effects may be missing.
         """
         excused = Counter(self._latest if self._cause == last_cause else ())
+        missing: dict[Row, deque[tuple[Row, int]]] = {}
+        unexpected: list[tuple[Row, int]] = []
         for row, (surplus, seq) in self._surplus.items():
-            what = "expected, but not recorded" if surplus > 0 else "recorded, but not expected"
-            for _ in range(max(surplus - excused[row], -surplus)):
-                yield what, row, seq
+            if surplus < 0:
+                unexpected += [(row, seq)] * -surplus
+            elif surplus > excused[row]:
+                missing.setdefault(subject(row), deque()).extend([(row, seq)] * (surplus - excused[row]))
+        for row, seq in unexpected:
+            waiting = missing.get(subject(row))
+            yield Difference(waiting.popleft()[0] if waiting else None, row, seq)
+        for rows in missing.values():
+            for row, seq in rows:
+                yield Difference(row, None, seq)

@@ -160,8 +160,9 @@ In these cases the law judges only the contents of each recorded firing, and the
   before.
 - Rows examined: `window_intake`, `window_fire` and `window_merge` rows of judged operators.
 - Violations:
-  - missing and unexpected firings, if firings are predicted;
-  - missing and unexpected merges;
+  - missing and unexpected firings, if firings are predicted. A missing and an unexpected firing of the same key and
+    window are one violation: the window fired with other contents, at another time, or with another result or cause;
+  - missing and unexpected merges; of the same key and window, they are one violation;
   - each `window_intake`, `window_fire` and `window_merge` row whose `watermark` column differs from its derived
     watermark;
   - if firings are predicted, each firing of a processing-time timer whose `time_ns` is below (`at` + 1) ms (rule 9.10);
@@ -184,8 +185,9 @@ _COUNTS_LATE_ROWS: Final = """\
   `late_output`, else 0.
 - Rows examined: `window_intake` and `late_drop` rows of judged operators.
 - Violations: missing and unexpected drops, compared as (task, operator, intakes before, key, timestamp, fingerprint,
-  side_output), and each `late_drop` row whose `watermark` column differs from its derived watermark. In a prefix, the
-  drop of the last intake of the (task, operator) is not missing if no cause is after this intake.
+  side_output); a missing and an unexpected one with the same intakes before and key are one. Also each `late_drop` row
+  whose `watermark` column differs from its derived watermark. In a prefix, the drop of the last intake of the (task,
+  operator) is not missing if no cause is after this intake.
 """
 
 _COUNTS_LATENESS: Final = """\

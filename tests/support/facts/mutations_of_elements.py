@@ -170,17 +170,17 @@ def a_window_fires_twice(f: FactBuilder) -> None:
     f.insert_after(row, "window_fire", **{k: v for k, v in row.items() if k not in ("seq", "task", "time_ns")})
 
 
-@breaks(window_fire=2)
+@breaks(window_fire=1)
 def a_window_fires_with_a_row_too_many(f: FactBuilder) -> None:
     inner(f, "window_fire")["rows"] += 1
 
 
-@breaks(window_fire=2)
+@breaks(window_fire=1)
 def a_window_fires_with_other_rows(f: FactBuilder) -> None:
     inner(f, "window_fire")["fingerprint_xor"] ^= 1
 
 
-@breaks(window_fire=3, timers=1)
+@breaks(window_fire=2, timers=1)
 def a_window_fires_before_its_watermark(f: FactBuilder) -> None:
     marks = {(r["task"], r["seq"]): r for r in f.rows("task_watermark", lambda r: r["kind"] == WATERMARK)}
     # The timer that fires the window is recorded between the two.
@@ -206,7 +206,7 @@ def a_row_in_time_is_dropped(f: FactBuilder) -> None:
     f.insert_after(row, "late_drop", side_output=1, **{c: row[c] for c in columns})
 
 
-@breaks(late_rows=2, conservation=1, lateness=1)
+@breaks(late_rows=1, conservation=1, lateness=1)
 def a_late_row_is_counted_instead_of_kept(f: FactBuilder) -> None:
     inner(f, "late_drop")["side_output"] = 0
 

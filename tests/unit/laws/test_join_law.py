@@ -87,8 +87,8 @@ def test_record_at_its_bound_is_removed_when_watermark_arrives() -> None:
 @pytest.mark.parametrize(
     ("fault", "what"),
     [
-        ("join_forgets_bound", "expected, but not recorded"),
-        ("join_repeats_pair", "recorded, but not expected"),
+        ("join_forgets_bound", "a pair was not joined"),
+        ("join_repeats_pair", "a pair was joined again, or should not be joined"),
     ],
 )
 def test_faulty_join_violates_law(fault: str, what: str) -> None:

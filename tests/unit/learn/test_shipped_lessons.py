@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -181,6 +182,18 @@ def test_page_lists_every_lesson_with_its_title_and_minutes() -> None:
 
 def test_minutes_of_lessons_are_10_to_20() -> None:
     assert [each.name for each in lessons() if not 10 <= each.model.minutes <= 20] == []
+
+
+def test_plan_for_a_class_takes_90_minutes() -> None:
+    page = (ROOT / "docs" / "teaching.md").read_text().partition("### A plan for 90 minutes")[2]
+    plan = re.findall(r"^\| (\d+) \| (?:\[(\w+)\]|(\w+))", page, re.M)
+    planned = [(int(begin), lesson or what) for begin, lesson, what in plan]
+    assert [what for _, what in planned if what in names()] == [
+        "05_idleness", "06_lateness", "03_credits", "16_checkpoint_alignment"
+    ]  # fmt: skip
+    lengths = {what: end - begin for (begin, what), (end, _) in itertools.pairwise([*planned, (90, "")])}
+    assert all(lengths[lesson.name] >= lesson.model.minutes - 5 for lesson in lessons() if lesson.name in lengths)
+    assert min(lengths.values()) == 5
 
 
 def test_page_for_teachers_describes_every_key_and_kind_of_question() -> None:

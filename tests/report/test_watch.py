@@ -60,6 +60,10 @@ def place_in_report(page: Page) -> str:
 
 def test_page_follows_a_save_and_keeps_view_cursor_and_selection(page: Page, watched: Watched) -> None:
     wait_for_report(page, "tiny")
+    page.wait_for_function("document.activeElement.tagName === 'IFRAME'")
+    first = place_in_report(page)
+    page.keyboard.press("ArrowRight")
+    assert place_in_report(page) != first, "the keys of the report work without a click"
     frame = page.frame_locator("iframe")
     frame.locator("#tab-channel").click()
     page.evaluate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -36,10 +37,11 @@ class Watched:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         with (folder / "printed.log").open("w") as printed, (folder / "errors.log").open("w") as errors:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "flowsim", "watch", "s.yaml", *options],
-                cwd=folder, text=True, stdout=printed, stderr=errors, preexec_fn=default_signals,
+                cwd=folder, env=environment, text=True, stdout=printed, stderr=errors, preexec_fn=default_signals,
             )  # fmt: skip
         self._connections: list[HTTPConnection] = []
         self._states: HTTPResponse | None = None
@@ -62,10 +64,12 @@ class Watched:
         connection.request(method, path, body)
         return connection.getresponse()
 
-    def save(self, text: str, name: str = "s.yaml") -> None:
-        """As most editors do: writes a new file, and renames it."""
-        aside = self.folder / f".{name}.new"
+    def save(self, text: str, name: str = "s.yaml", changed_ns: int | None = None) -> None:
+        """As most editors do: writes a new file, and renames it. ``changed_ns``: the time of its change, if not now."""
+        aside = self.folder / f"{name}.new"
         aside.write_text(text)
+        if changed_ns is not None:
+            os.utime(aside, ns=(changed_ns, changed_ns))
         aside.replace(self.folder / name)
 
     def choose(self, choice: int, value: int) -> None:
@@ -74,7 +78,9 @@ class Watched:
     def next_outcome(self) -> dict[str, Any]:
         """Waits for the next state of the page in which a run has ended."""
         self._states = self._states or self.ask("GET", "/states")
+        deadline_s = time.monotonic() + PATIENCE_S
         while line := self._states.readline():
+            assert time.monotonic() < deadline_s, "waited in vain"
             state: dict[str, Any] = json.loads(line.removeprefix(b"data: ")) if line.startswith(b"data: ") else {}
             if not state.get("running", True):
                 return state

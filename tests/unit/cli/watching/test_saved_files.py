@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -99,3 +100,21 @@ def test_files_of_an_earlier_call_are_not_followed_any_more(
     assert saves.get(timeout=PATIENCE_S) == "saved"
     with pytest.raises(Empty):
         saves.get_nowait()
+
+
+def test_save_is_reported_once(
+    files: SavedFiles, saves: SimpleQueue[str], scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+
+    def looks(folders: object, stop: object) -> Iterator[object]:
+        yield "before the save"
+        renamed(scenario)
+        yield "after it"
+        yield "nothing new"
+        looked.set()
+
+    monkeypatch.setattr("flowsim.cli.watching.saved_files._events", looks)
+    files.follow(stamps_of([exactly(scenario)]))
+    assert looked.wait(PATIENCE_S)
+    assert saves.qsize() == 1

@@ -57,11 +57,23 @@ def test_every_text_is_large_and_has_a_high_contrast(open_report: OpenReport, na
 
 
 def test_marks_answer_where_they_are_shown(open_report: OpenReport) -> None:
-    page = open_report("12", "#view=event-time&screen=projector")
+    page = open_report("12", "#view=event-time&screen=projector", size=(1920, 1080))
     marks = page.evaluate(ONE_OF_EACH)
     assert {"fire", "record", "state 3", "watermark", "window"} <= {mark["kind"] for mark in marks}
     for mark in marks:
         hover_and_click(page, mark)
+
+
+def test_low_window_has_room_for_the_view(open_report: OpenReport) -> None:
+    page = open_report("12", "#view=event-time&screen=projector", size=(1280, 720))
+    picture = page.locator("#view .canvas").bounding_box()
+    assert picture is not None
+    assert picture["y"] < 720 * 2 / 3
+    assert page.locator(".graph").count() == 0
+    page.get_by_role("button", name="graph and subtasks").click()
+    assert page.locator(".job .graph").count() == 1
+    high = open_report("12", "#view=event-time&screen=projector", size=(1920, 1080))
+    assert high.locator(".job .graph").count() == 1
 
 
 def test_key_switches_the_mode_and_the_link_keeps_it(open_report: OpenReport) -> None:

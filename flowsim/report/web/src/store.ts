@@ -3,7 +3,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { countUpTo } from "./model/facts";
 import type { Model } from "./model/model";
-import { isProjected } from "./projector";
+import { isLow, isProjected } from "./projector";
 
 export type Scale = "time" | "order";
 /** The vertical scale of event time: by default relative to the watermark if many records are in view. */
@@ -173,10 +173,10 @@ export class Store {
       if (scale === "time" || scale === "order") this.setScale(scale);
       this.cutsGaps.value = given.get("gaps") === "cut";
       this.eventScale.value = EVENT_SCALES.find((one) => one === given.get("y")) ?? "auto";
-      this.showsJob.value = given.get("job") !== "hidden";
       this.rule.value = given.get("rule") ?? "";
       // A link inside of a report does not end this mode.
       if (given.get("screen") === "projector") isProjected.value = true;
+      this.showsJob.value = given.get("job") !== "hidden" && !isLow();
       const [from, to] = [number("from"), number("to")];
       if (from !== null && to !== null && from < to) this.setRange([from, to]);
       for (const name of SELECTED) this.select({ [name]: number(name) });

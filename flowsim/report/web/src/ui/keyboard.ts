@@ -1,6 +1,6 @@
 /** The keys of the page. */
 
-import { isProjected } from "../projector";
+import { isLow, isProjected } from "../projector";
 import type { Store } from "../store";
 import type { View } from "../views/view";
 import { closeHelp, toggleHelp } from "./help";
@@ -28,7 +28,10 @@ function act(store: Store, views: readonly View[], event: KeyboardEvent): boolea
     case "0": store.setRange(store.whole); return true;
     case "o": store.setScale(store.scale.value === "time" ? "order" : "time"); return true;
     case "g": store.cutsGaps.value = !store.cutsGaps.value; return true;
-    case "p": isProjected.value = !isProjected.value; return true;
+    case "p":
+      isProjected.value = !isProjected.value;
+      store.showsJob.value = !isLow();
+      return true;
     case "Home": store.go(0); return true;
     case "End": store.go(store.model.facts.count - 1); return true;
     case "?": toggleHelp(); return true;

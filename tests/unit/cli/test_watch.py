@@ -189,7 +189,7 @@ def test_process_of_a_run_ends_with_the_command(watch: Watch, tmp_path: Path) ->
         "fcntl.flock(lock, fcntl.LOCK_EX)\n"
         "pathlib.Path('locked').touch()\n"
     )
-    watched = watch("--allow-python", text=PYTHON, files=FILES | {"adding.py": holds_lock + ENDLESS})
+    watched = watch("--allow-python", "--out", "out", text=PYTHON, files=FILES | {"adding.py": holds_lock + ENDLESS})
     watched.ask("GET", "/")
     wait_for((tmp_path / "locked").exists)
     watched.end(signal.SIGKILL)

@@ -46,6 +46,18 @@ export function setVariables(): void {
   classList.toggle("projected", isProjected.value);
 }
 
+/** The darkest colour on which black has more contrast than white: its luminance. */
+const LIGHT_ENOUGH = 0.179;
+
+/** Black or white: what can be read on a colour ``#rrggbb``. */
+export function inkOn(colour: string): string {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const part = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue! > LIGHT_ENOUGH ? "#000000" : "#ffffff";
+}
+
 /** Diagonal lines of a colour. */
 export function hatched(context: CanvasRenderingContext2D, colour: string, back = "transparent"): CanvasPattern {
   const tile = document.createElement("canvas");

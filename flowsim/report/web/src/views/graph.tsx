@@ -273,17 +273,18 @@ function Capsule({ width, states, local }: { width: number; states: ChannelState
   const reading = sum((state) => state.reading.length);
   const waiting = sum((state) => state.waiting.length);
   const isOut = states.some((state) => state.credits === 0 && state.backlog > 0);
-  const most = width < SIZES[0]!.label ? MOST_CELLS_OF_SHORT : MOST_CELLS;
+  const isShort = width < SIZES[0]!.label;
+  const [most, apart] = isShort ? [MOST_CELLS_OF_SHORT, 8] : [MOST_CELLS, 12];
   return (
     <g transform="translate(0 17)">
       <rect class="capsule" x="0" y="0" width={width} height="26" rx="13" />
-      <Cells x={12} most={most} kinds={[...repeat("filling", filling), ...repeat("queued", queued)]} />
+      <Cells x={apart} most={most} kinds={[...repeat("filling", filling), ...repeat("queued", queued)]} />
       {local ? (
         <text class="faint" x={width / 2} y="17" text-anchor="middle">local</text>
       ) : (
-        <Dots x={width / 2} number={credits} isOut={isOut} />
+        <Dots x={width / 2} number={credits} isOut={isOut} space={isShort ? "" : " "} />
       )}
-      <Cells x={width - 12 - most * CELL} most={most} kinds={[...repeat("read", reading), ...repeat("waits", waiting)]} />
+      <Cells x={width - apart - most * CELL} most={most} kinds={[...repeat("read", reading), ...repeat("waits", waiting)]} />
     </g>
   );
 }
@@ -308,9 +309,9 @@ function Cells({ x, most, kinds }: { x: number; most: number; kinds: string[] })
   );
 }
 
-function Dots({ x, number, isOut }: { x: number; number: number; isOut: boolean }) {
+function Dots({ x, number, isOut, space }: { x: number; number: number; isOut: boolean; space: string }) {
   if (number === 0 || number > 4) {
-    return <text class={isOut ? "small no-credit" : "small credit"} x={x} y="17" text-anchor="middle">{number} ●</text>;
+    return <text class={isOut ? "small no-credit" : "small credit"} x={x} y="17" text-anchor="middle">{`${number}${space}●`}</text>;
   }
   return (
     <g class="dots">

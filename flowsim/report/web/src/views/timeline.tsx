@@ -8,7 +8,7 @@ import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
 import { growth, TimeCanvas, type Drawing } from "../ui/canvas";
 import type { Axis } from "../ui/horizontal";
-import { hatched, type Colours, type Fill } from "../ui/colours";
+import { hatched, inkOn, type Colours, type Fill } from "../ui/colours";
 import { drawAttempts, drawBarriers } from "../ui/checkpoint_marks";
 import { Cells, LEAST_BAR } from "../ui/shares";
 import { drawLane, LANE_HEIGHT, missingStates, StateLegend } from "../ui/lanes";
@@ -76,8 +76,6 @@ function fills(context: CanvasRenderingContext2D, colours: Colours): Record<Part
 }
 
 /** Parts on whose colour white text is readable, and those that are hatched. */
-const IS_DARK = new Set<Part>(["mail", "call", "life_cycle", "event_timer", "snapshot", "sync"]);
-const IS_HATCHED = new Set<Part>(["wait_output", "yield", "lock", "lock_holder", "queued", "retry", "snapshot_inside", "wait_checkpoint"]);
 
 const hidden = signal<ReadonlySet<TrackName>>(new Set());
 const chosen = signal<number | null>(null);
@@ -261,7 +259,7 @@ function drawRow(
       if (end - begin < LEAST_BAR) cells.add(kind, begin, end);
       else {
         cells.leaveOut(begin, end);
-        drawBar(drawing, begin, end, row, kind, fill[kind], textOf(store.model, track, thing, kind));
+        drawBar(drawing, begin, end, row, fill[kind], textOf(store.model, track, thing, kind));
       }
       if (end - begin >= NARROW) add(part, begin, row.y, end - begin, row.height);
     }
@@ -270,7 +268,7 @@ function drawRow(
   cells.draw(context, row.y, row.height, (kind) => fill[kind]);
 }
 
-function drawBar({ context, texts, axis, colours }: Drawing, begin: number, end: number, { y, height }: Row, part: Part, fill: Fill, text: string): void {
+function drawBar({ context, texts, axis, colours }: Drawing, begin: number, end: number, { y, height }: Row, fill: Fill, text: string): void {
   const left = Math.max(begin, axis.left - 2);
   const width = Math.min(end, axis.right + 2) - left;
   context.fillStyle = fill;
@@ -279,8 +277,7 @@ function drawBar({ context, texts, axis, colours }: Drawing, begin: number, end:
   context.lineWidth = 1;
   if (width > LEAST_FRAMED) context.strokeRect(left + 0.5, y + 0.5, width - 1, height - 1);
   const [from, to] = axis.uncut(begin, end);
-  const ink = part === "wait_buffer" ? colours.back : IS_DARK.has(part) ? "#ffffff" : "#000000";
-  const style = IS_HATCHED.has(part) ? { ink: colours.text, halo: colours.back } : { ink };
+  const style = typeof fill === "string" ? { ink: inkOn(fill) } : { ink: colours.text, halo: colours.back };
   texts.writeShort(text, to - from - 7, style, [from + 4, y + height / 2]);
 }
 

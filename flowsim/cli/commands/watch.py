@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -61,9 +62,8 @@ def watch(
     limits_of(limit or ())
     if not scenario.is_file():
         raise BadInput(f"{scenario}: there is no such file")
-    with TemporaryDirectory(prefix="flowsim-watch-") as temporary:
-        directory = out or Path(temporary)
-        request = RunRequest(str(scenario), str(directory), (), tuple(limit or ()), allow_python, allow_path)
+    with TemporaryDirectory(prefix="flowsim-watch-") if out is None else nullcontext(str(out)) as directory:
+        request = RunRequest(str(scenario), directory, (), tuple(limit or ()), allow_python, allow_path)
         loop = WatchLoop(request, settings, _say)
         server = loop.serve(port)
         try:

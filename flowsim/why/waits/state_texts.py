@@ -6,7 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.history.task_states import Doing, TaskState, last_of_attempts
-from flowsim.history.time_shares import TimeOfTask
+from flowsim.history.time_shares import TimeOfTask, spans_of
 from flowsim.quantities import count_text, duration_text
 from flowsim.why.run_facts import RunFacts
 
@@ -22,6 +22,7 @@ _TEXTS: Final = {
     Doing.FINAL_CHECKPOINT: "has reached the end of its input, and waits until it may end",
     Doing.SNAPSHOTS: "has reached the end of its input, and waits until its snapshots are written",
 }
+_ENDING: Final = (Doing.FINAL_CHECKPOINT, Doing.SNAPSHOTS)
 _ENDS: Final = {
     LifeEvent.FINISHED: "has finished", LifeEvent.CANCELED: "was canceled", LifeEvent.FAILED: "has failed",
 }  # fmt: skip
@@ -49,10 +50,22 @@ def shares(facts: RunFacts, task: int) -> str:
         "hard back pressure": "hard_backpressured_ns",
     }  # fmt: skip
     parts = {name: sum(row[column] for row in times) for name, column in names.items()}
+    ending = _ending_ns(facts, task)
+    if ending:
+        # Flink counts all as busy that is no wait for input or output (rule 13.1).
+        parts["busy"] = max(0, parts["busy"] - ending)
+        parts["waiting to end"] = ending
     whole = sum(parts.values())
     if not whole:
         return ""
     return "in the whole run: " + ", ".join(f"{name} {value / whole:.0%}" for name, value in parts.items())
+
+
+def _ending_ns(facts: RunFacts, task: int) -> int:
+    """How long a task waited to end; 0 below the level full, and for a legacy source, which has no busy time (rule 13.1)."""
+    if not facts.is_full or facts.operators_of(task)[0].params.get("legacy"):
+        return 0
+    return sum(span.length_ns for span in spans_of(facts.of_run, task) if span.doing in _ENDING)
 
 
 def shares_text(time: TimeOfTask) -> str:

@@ -13,6 +13,7 @@ from flowsim.facts.kinds import (
     LifeEvent,
     WaitKind,
 )
+from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.quantities import duration_text
 from tests.support.truth.recorded_run import ENDS, RecordedRun
 from tests.support.why_truth import MACROS, Claim, Pattern
@@ -126,9 +127,33 @@ def shares(claim: Claim) -> bool:
     for of in [task] if task is not None else claim.run.tasks:
         rows = [row for rows in claim.run.attempts("task_times", of) for row in rows]
         sums = [sum(getattr(row, column) for row in rows) for column in columns]
-        if sum(sums) and [f"{value / sum(sums):.0%}" for value in sums] == [claim[name] for name in "bish"]:
+        ending = _ending(claim.run, of) if claim["e"] else 0
+        shown = [sums[0] - ending, *sums[1:], *([ending] if claim["e"] else [])]
+        names = "bishe"[: len(shown)]
+        if sum(sums) and [f"{value / sum(sums):.0%}" for value in shown] == [claim[name] for name in names]:
             return True
     return False
+
+
+def _ending(run: RecordedRun, task: int) -> int:
+    """The time in ns of the waits between actions that are neither for input nor for output: the task waits to end."""
+    waits = 0
+    for rows, life in zip(run.attempts("actions", task), run.attempts("lifecycle", task), strict=True):
+        running = next((row.seq for row in life if row.operator == -1 and row.event == LifeEvent.RUNNING), None)
+        open_actions, ended = 0, next((row.time_ns for row in life if row.operator == -1 and row.event in ENDS), None)
+        for row, following in zip(rows, [*rows[1:], None], strict=True):
+            open_actions += {ActionPhase.BEGIN: 1, ActionPhase.END: -1}.get(row.phase, 0)
+            is_outer = row.phase == ActionPhase.WAIT and not open_actions and row.priority != OUTPUT_FULL
+            if (
+                is_outer
+                and row.kind in (WaitKind.MAIL, WaitKind.LOCK, WaitKind.CHECKPOINT)
+                and running is not None
+                and row.seq > running
+            ):
+                until = following.time_ns if following is not None else ended
+                waits += (row.time_ns if until is None else until) - row.time_ns
+    idle = sum(row.idle_ns for rows in run.attempts("task_times", task) for row in rows)
+    return waits - idle
 
 
 def busy(claim: Claim) -> bool:
@@ -255,7 +280,7 @@ STATES: Sequence[Pattern] = (
     Pattern(
         "shares",
         r"in the whole run: busy (?P<b>\d+%), waiting for input (?P<i>\d+%), soft back pressure (?P<s>\d+%), hard back "
-        r"pressure (?P<h>\d+%)",
+        r"pressure (?P<h>\d+%)(?:, waiting to end (?P<e>\d+%))?",
         shares,
     ),
     Pattern(

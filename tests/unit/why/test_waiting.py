@@ -149,6 +149,13 @@ def test_bottleneck_that_moves_has_a_moment_of_each_stretch(ask: Ask) -> None:
     assert not any("moves" in cause.text for cause in ask("03_slow_sink_backpressure", "waiting").causes)
 
 
+def test_task_that_waits_to_end_is_not_busy(ask: Ask) -> None:
+    """Flink's gauges count as busy what is no wait for input or output."""
+    (line,) = ask("34_barrier_held_up", "waiting", "Source: asks").statement.details
+    assert line.startswith("in the whole run: busy 0%, waiting for input 4%")
+    assert line.endswith(", waiting to end 96%")
+
+
 def test_cost_of_a_record_leaves_out_restored_data(ask: Ask) -> None:
     """Each record costs 1 ms; no total has the time in which restored data were processed."""
     text = text_of(ask("40b_unaligned_under_back_pressure", "waiting"))

@@ -60,6 +60,41 @@ def test_report_in_parts_goes_to_parts_and_names_the_command_for_the_rest(browse
     assert problems == []
 
 
+MARKS_OF_OVERVIEW = """
+() => {
+    const box = document.querySelector('.overview .canvas')
+    const {left, top} = box.getBoundingClientRect()
+    const marks = flowsim.marksOf(box)
+    return Array.from({length: marks.count}, (_, at) => {
+        const {kind, x, y, width, height} = marks.mark(at)
+        const {title, lines = []} = marks.hit(at)?.tip ?? {title: null}
+        return {kind, title, lines, x: left + x + width / 2, y: top + y + height / 2}
+    })
+}
+"""
+
+
+def test_parts_and_counts_of_a_report_answer_to_the_pointer(open_report: OpenReport, tmp_path: Path) -> None:
+    recording = unordered_records(tmp_path)
+    whole = build_payload(recording, "out/run")
+    payload = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - 16_000)
+    assert payload.parts is not None
+    Path(f"{recording.directory}.html").write_text(html_of(payload))
+    page = open_report(recording, "#view=event-time")
+
+    marks = page.evaluate(MARKS_OF_OVERVIEW)
+
+    parts = [mark for mark in marks if mark["kind"] == "exact part"]
+    assert [mark["title"].rpartition(": ")[2] for mark in parts] == [
+        f"{part.end - part.first:,} facts" for part in payload.parts
+    ]
+    assert {mark["kind"] for mark in marks} == {"exact part", "counts", "lateness"}
+    page.mouse.move(parts[1]["x"], parts[1]["y"])
+    assert "late record" in page.inner_text(".tooltip")
+    page.mouse.click(parts[1]["x"], parts[1]["y"])
+    assert page.evaluate("flowsim.model.facts.step[flowsim.store.place.value]") == payload.parts[1].first
+
+
 def test_cursor_begins_at_first_difference_and_moves_both_recordings(
     browser: Browser, recordings: Callable[[str], Recording], tmp_path: Path
 ) -> None:

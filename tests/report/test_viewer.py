@@ -128,7 +128,10 @@ def test_click_on_evidence_goes_to_fact_and_channel(open_report: OpenReport, tmp
     page = open_report(Recording.open(tmp_path / "run"), "#view=laws")
     evidence = page.evaluate("flowsim.model.head.laws.laws.find(law => law.law === 'channel-fifo').evidence[0]")
 
-    page.locator("ul[aria-label='Evidence of channel-fifo'] button").first.click()
+    button = page.locator("ul[aria-label='Evidence of channel-fifo'] button").first
+    button.hover()
+    assert page.inner_text(".tooltip .tip-title") == evidence["what"]
+    button.click()
     place = page.evaluate("flowsim.store.place.value")
     page.locator("ul[aria-label='Evidence of channel-fifo'] button", has_text="channel").first.click()
 

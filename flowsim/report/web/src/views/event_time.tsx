@@ -16,7 +16,7 @@ import { drawEventTime, linesOf, MOST_POINTS, MOST_WINDOWS, recordsInView, windo
 import { recordTip } from "./event_time_tips";
 import type { View } from "./view";
 
-const LEAST_HEIGHT = "max(260px, 38vh / var(--zoom) - 32px)";
+const LEAST_HEIGHT = "max(260px, 40vh / var(--zoom) - 60px)";
 const ROWS = 100;
 /** After a click on a late record the view has so many times the distance from what made it late. */
 const ROOM = 4;

@@ -142,5 +142,10 @@ def show_evidence(console: Console, rows: Sequence[dict[str, object]], indent: s
 
 
 def evidence_text(row: dict[str, object]) -> str:
-    """Formats one evidence row as one line."""
-    return ", ".join(f"{name}: {value}" for name, value in row.items())
+    """Formats one evidence row as one line: what happened, and its columns.
+
+    >>> evidence_text({"what": "the task never finished", "task": 3})
+    'the task never finished; task: 3'
+    """
+    columns = ", ".join(f"{name}: {value}" for name, value in row.items() if name != "what")
+    return "; ".join(map(str, filter(None, (row.get("what"), columns))))

@@ -116,7 +116,7 @@ def test_violated_law_exits_1_with_evidence_and_replay_command(flowsim: Any, wri
     assert re.search(rf"in the report: flowsim report out/f --open --at '{link}'", called.out)
     [see, *_] = re.findall(r"see: flowsim (trace .*)", called.out)
     shown = flowsim(*shlex.split(see))
-    assert (shown.code, "reads record" in shown.out) == (0, True)
+    assert (shown.code, "writes record" in shown.out) == (0, True)
     assert "expected law channel-fifo: holds, found: violated" in called.out
 
 

@@ -74,6 +74,24 @@ def test_every_law_of_checkpoints_has_a_fault() -> None:
     assert {kind.law for kind in FAULT_KINDS.values()} >= OF_CHECKPOINTS
 
 
+def violations(recorder: MemoryRecorder) -> dict[str, int]:
+    return {o.law: o.violations for o in check_all(recorder) if o.violations}
+
+
+def test_missing_elements_violate_first_cut_after_them_and_not_later_ones() -> None:
+    """Two attempts, and two receivers with two channels each."""
+    recorder = MemoryRecorder(Level.FULL)
+    run_restarted(recorder, faults=[Fault("drop_element", operator=LAST, at=1)])
+    found = violations(recorder)
+    assert (found["channel-fifo"], found["checkpoint-cut"]) == (8, 8)
+
+
+def test_data_restored_into_another_channel_violates_first_cut_of_each_channel() -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    run_unaligned(recorder, 60, interval_ms=12, faults=[Fault("restored_into_another_channel", operator="last")])
+    assert violations(recorder) == {CUT: 2, RESTORED: 2}
+
+
 def violated(recorder: MemoryRecorder) -> set[str]:
     return {o.law for o in check_all(recorder) if o.verdict is Verdict.VIOLATED}
 

@@ -343,7 +343,7 @@ def live_before_restored(rows: list[Row]) -> list[Row]:
 
 IN_FLIGHT_DAMAGES = [
     ("channel is not stored", "in-flight-cut", "stored_channels", without_first("stored_channels", action=StoredAction.STORED),
-     {"other numbers of elements are between the cuts and stored"}),
+     {"fewer elements were stored than are between the cuts"}),
     ("other element is stored", "in-flight-cut", "stored_channels",
      changed(add("element_sum", 1), action=StoredAction.STORED),
      {"the stored elements are not those between the cuts, in their order"}),
@@ -359,7 +359,7 @@ IN_FLIGHT_DAMAGES = [
      {"elements of a channel were stored whose barrier overtakes nothing"}),
     ("element that was not stored is restored", "in-flight-restored", "stored_channels",
      changed(add("elements", -1), action=StoredAction.RESTORED),
-     {"other numbers of elements were stored and restored"}),
+     {"more elements were restored than were stored"}),
     ("elements are restored in another order", "in-flight-restored", "stored_channels",
      changed(add("weighted_sum", 1), action=StoredAction.RESTORED),
      {"the restored elements are not the stored ones"}),
@@ -419,7 +419,7 @@ def test_channel_of_a_task_that_was_restored_as_finished_needs_no_stored_element
     lost = DamagedFacts(
         unaligned_facts, "stored_channels", without_first("stored_channels", action=StoredAction.STORED)
     )
-    assert violations(lost, "in-flight-cut") == {"other numbers of elements are between the cuts and stored"}
+    assert violations(lost, "in-flight-cut") == {"fewer elements were stored than are between the cuts"}
     assert violations(DamagedFacts(lost, "lifecycle", finished), "in-flight-cut") == set()
 
 

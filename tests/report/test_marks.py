@@ -188,7 +188,9 @@ def test_every_mark_answers_to_the_pointer_and_a_click_goes_to_its_fact(open_rep
 def hover_and_click_element(page: Page, number: int) -> None:
     """A mark that is an element of the page: of a picture, of the graph, or a button."""
     element = page.locator(ELEMENTS).nth(number)
-    element.evaluate("element => scrollBy(0, element.getBoundingClientRect().top - innerHeight * 0.7)")
+    element.evaluate(
+        "element => { element.scrollIntoView(); scrollBy(0, element.getBoundingClientRect().top - innerHeight * 0.7) }"
+    )
     box = element.bounding_box()
     assert box is not None
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -95,6 +95,7 @@ def reason_of(master: JobMaster | None, name: str, error: BaseException) -> JobF
 
 
 def _shown(error: BaseException) -> str:
-    """Returns the error and its causes."""
+    """Returns the error and the causes that its text does not name."""
     shown = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return shown if error.__cause__ is None else f"{shown} caused by {_shown(error.__cause__)}"
+    cause = "" if error.__cause__ is None else _shown(error.__cause__)
+    return shown if cause in shown else f"{shown} caused by {cause}"

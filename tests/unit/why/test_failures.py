@@ -94,6 +94,11 @@ def test_failed_attempt_ends_when_its_failure_is_reported(ask: Ask) -> None:
     assert "Source: numbers (1/1): attempt 0 failed at 150.003 ms" in text_of(answer)
 
 
+def test_cause_that_the_error_names_is_not_named_again(ask: Ask) -> None:
+    cause = ask("26a_async_timeout_fails", "failed").causes[0].text
+    assert cause.endswith("could not complete the element: TimeoutError: Async function call has timed out.")
+
+
 def test_one_row_of_a_sink_that_was_not_committed(ask: Ask) -> None:
     text = text_of(ask("42b_late_after_unaligned_restore", "restart"))
     assert (

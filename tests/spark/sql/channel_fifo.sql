@@ -1,5 +1,6 @@
 -- What was received is what was sent, position by position, and each side took its positions in order. Barriers that may
--- overtake (kind 9) and restored elements (below 0) are not compared.
+-- overtake (kind 9) and restored elements (below 0) are not compared. The law counts the steps between both sequences
+-- instead: a lost element is one, and here the difference at each later position.
 WITH both_sides AS (
   SELECT task, seq, channel, position, 1 AS is_sent, struct(kind, timestamp, fingerprint) AS payload FROM sent
   WHERE kind <> 9

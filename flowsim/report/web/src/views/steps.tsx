@@ -8,6 +8,7 @@ import { RuleLink } from "../ui/rule_links";
 import { Rule } from "../ui/sentence_bar";
 import type { View } from "./view";
 
+/** More at the end of the run, where there are fewer after the cursor. */
 const BEFORE = 12;
 const AFTER = 24;
 /** The search looks at so many facts, then lets the page draw. */
@@ -23,7 +24,9 @@ function StepsView({ store }: { store: Store }) {
   const { facts, names } = model;
   const matches = filterOf(facts);
   const place = store.place.value;
-  const around = [...collect(facts, place, -1, BEFORE, matches).reverse(), place, ...collect(facts, place, 1, AFTER, matches)];
+  const after = collect(facts, place, 1, AFTER, matches);
+  const before = collect(facts, place, -1, BEFORE + AFTER - after.length, matches);
+  const around = [...before.reverse(), place, ...after];
   const tables = facts.tableNames.filter((name) => facts.has(name));
   const step = (by: 1 | -1) => {
     const next = collect(facts, store.place.value, by, 1, matches)[0];

@@ -11,7 +11,11 @@ import { hatched } from "../ui/colours";
 import { barrierTip, elementTip, endOf, jobTip, PARTS, partsOf, partTip } from "./checkpoint_tips";
 
 const LANE = 18;
+/** From lane to lane: at least, and where a window has room for more. */
 const PITCH = 30;
+const MOST_PITCH = 90;
+/** Of the axis below the lanes. */
+const FOOT = 20;
 const TOP = 6;
 /** The least width of the bar of a checkpoint. */
 const NARROW = 3;
@@ -31,15 +35,13 @@ interface ChartProps {
 export function CheckpointChart({ store, chosen, cut }: ChartProps) {
   const { model } = store;
   const tasks = useMemo(() => [...model.names.tasks.keys()], [model]);
-  const y = (row: number) => TOP + row * PITCH;
-  const bottom = y(tasks.length + 1) - 4;
-  const draw = useCallback((drawing: Drawing) => drawChart(store, drawing, tasks, chosen, cut, bottom), [store, tasks, chosen, cut?.barrier]);
+  const draw = useCallback((drawing: Drawing) => drawChart(store, drawing, tasks, chosen, cut), [store, tasks, chosen, cut?.barrier]);
   const { taken, failures } = model.checkpoints;
   const label = `${count(taken.length, "checkpoint")} and ${count(failures.length, "failure")} of ${count(tasks.length, "subtask")} over time`;
   return (
     <>
       <div class="checkpoint-lanes" role="group" aria-label={`Checkpoints of subtasks over time${store.whose}`} tabIndex={0}>
-        <TimeCanvas store={store} height={bottom + 20} label={label} draw={draw} />
+        <TimeCanvas store={store} height={TOP + (tasks.length + 1) * PITCH - 4 + FOOT} grows label={label} draw={draw} />
       </div>
       <ul class="legend" aria-label={`Parts of a checkpoint${store.whose}`}>
         <li><span class="swatch part-delay" /> start delay: until the first barrier, or the trigger of a source</li>
@@ -54,30 +56,32 @@ export function CheckpointChart({ store, chosen, cut }: ChartProps) {
   );
 }
 
-function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Checkpoint | undefined, cut: Cut | undefined, bottom: number): void {
+function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Checkpoint | undefined, cut: Cut | undefined): void {
+  const bottom = drawing.height - FOOT;
+  const pitch = Math.min(MOST_PITCH, (bottom + 4 - TOP) / (tasks.length + 1));
   const { texts, axis } = drawing;
   const { checkpoints, names } = store.model;
   drawAxis(store, drawing, 0, bottom);
   drawLabel(drawing, "checkpoints", TOP + LANE / 2, "strong");
-  tasks.forEach((task, at) => drawLabel(drawing, names.shortTask(task), TOP + (at + 1) * PITCH + LANE / 2));
+  tasks.forEach((task, at) => drawLabel(drawing, names.shortTask(task), TOP + (at + 1) * pitch + LANE / 2));
   // With room for a narrow bar at the end of the run.
   texts.inside({ left: axis.left, top: 0, right: axis.right + NARROW, bottom }, () => {
   if (chosen) drawSpan(store, drawing, chosen, bottom);
   const add = drawing.marks.layer("checkpoint", (at) => jobTip(store, checkpoints.taken[at]!));
   checkpoints.taken.forEach((one, at) => one.triggered >= 0 && drawJob(store, drawing, one, one === chosen, (x, width) => add(at, x, TOP, width, LANE)));
   tasks.forEach((task, at) => {
-    const y = TOP + (at + 1) * PITCH;
+    const y = TOP + (at + 1) * pitch;
     drawRunning(store, drawing, task, y);
     // A checkpoint can wait for its first barrier while the alignment of an older one goes on.
     for (const one of checkpoints.ofTask(task)) drawDelay(store, drawing, one, y);
     for (const one of checkpoints.ofTask(task)) drawTask(drawing, one, y);
     markTask(store, drawing, task, y);
   });
-  if (cut) drawElements(store, drawing, tasks, cut);
-  if (chosen) drawLines(store, drawing, tasks, chosen);
+  if (cut) drawElements(store, drawing, tasks, cut, pitch);
+  if (chosen) drawLines(store, drawing, tasks, chosen, pitch);
   });
   tasks.forEach((task, at) => {
-    const y = TOP + (at + 1) * PITCH;
+    const y = TOP + (at + 1) * pitch;
     drawAttempts(store, drawing, task, y, LANE);
     drawBarriers(store, drawing, task, y, LANE);
   });
@@ -176,7 +180,7 @@ function markTask(store: Store, { axis, marks }: Drawing, task: number, y: numbe
 }
 
 /** Elements that were in the channel when the barrier was written: their lines cross that of a barrier that overtakes them. */
-function drawElements(store: Store, { context, axis, colours, marks }: Drawing, tasks: number[], cut: Cut): void {
+function drawElements(store: Store, { context, axis, colours, marks }: Drawing, tasks: number[], cut: Cut, pitch: number): void {
   const { barrier } = cut;
   const { facts, inFlight, names } = store.model;
   const ends = names.channels.get(barrier.channel);
@@ -191,7 +195,7 @@ function drawElements(store: Store, { context, axis, colours, marks }: Drawing, 
   elements.forEach((element, at) => {
     if (element.sent < 0 || element.received < 0 || (at % every && at !== elements.length - 1)) return;
     const [x, toX] = [axis.x(sent[element.sent]!), axis.x(received[element.received]!)];
-    const [y, toY] = yOf(from, to);
+    const [y, toY] = yOf(from, to, pitch);
     context.beginPath();
     context.moveTo(x, y);
     context.lineTo(toX, toY);
@@ -201,12 +205,12 @@ function drawElements(store: Store, { context, axis, colours, marks }: Drawing, 
 }
 
 /** Where a line from the lane of one row to that of another begins and ends. */
-function yOf(from: number, to: number): [number, number] {
-  return [TOP + from * PITCH + (from < to ? LANE : 0), TOP + to * PITCH + (from < to ? 0 : LANE)];
+function yOf(from: number, to: number, pitch: number): [number, number] {
+  return [TOP + from * pitch + (from < to ? LANE : 0), TOP + to * pitch + (from < to ? 0 : LANE)];
 }
 
 /** The barriers of the chosen checkpoint on their way. */
-function drawLines(store: Store, { context, axis, colours, marks }: Drawing, tasks: number[], chosen: Checkpoint): void {
+function drawLines(store: Store, { context, axis, colours, marks }: Drawing, tasks: number[], chosen: Checkpoint, pitch: number): void {
   const { checkpoints, names } = store.model;
   const barriers = checkpoints.barriers(chosen.id);
   if (barriers.length > MOST_LINES) return;
@@ -218,7 +222,7 @@ function drawLines(store: Store, { context, axis, colours, marks }: Drawing, tas
     const ends = names.channels.get(channel);
     if (!ends || sent === Infinity || received === Infinity) return;
     const [x, toX] = [axis.x(sent), axis.x(received)];
-    const [y, toY] = yOf(row.get(ends.source)!, row.get(ends.target)!);
+    const [y, toY] = yOf(row.get(ends.source)!, row.get(ends.target)!, pitch);
     context.setLineDash(isCancel ? [3, 3] : []);
     context.beginPath();
     context.moveTo(x, y);

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 """The version of flowsim."""
 
 DISTRIBUTION: Final = "flowsim-flink"

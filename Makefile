@@ -87,7 +87,7 @@ compiled-tests: core
 	@$(BIN)/python -m pytest -q --collect-only > build/collected.txt || { tail -n 40 build/collected.txt; exit 1; }
 
 test-reports: core ## Every view of the reports of all scenarios in Chromium, in light and dark colours; make test opens a few.
-	$(BIN)/python -m pytest -q -n $(WORKERS) $(addprefix tests/report/test_,scenarios.py drawing.py marks.py projector.py lessons.py) --all-reports
+	$(BIN)/python -m pytest -q -n $(WORKERS) $(addprefix tests/report/test_,scenarios.py start.py drawing.py marks.py projector.py lessons.py) --all-reports
 
 hostile: core ## Every case of tests/hostile; make test runs about 100 of them.
 	$(BIN)/python -m pytest -q tests/hostile tests/unit/laws/test_implausible_descriptions.py --hostile

@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 
 from flowsim.cli.main import app
 from flowsim.recording.reader import Recording
+from flowsim.report.against import first_difference
 from flowsim.report.laws import law_data
+from flowsim.report.page import Against
 from flowsim.report.page import page as html_of
 from flowsim.report.payload import build_payload
 from flowsim.report.picture import BROWSERS
@@ -78,6 +80,14 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reco
         return made[name]
 
     return recording
+
+
+def pair_of(one: Recording, other: Recording, folder: Path) -> Path:
+    """The report of two recordings, side by side from the first different fact."""
+    file = folder / "pair.html"
+    against = Against(build_payload(other, "b"), first_difference(one, other))
+    file.write_text(html_of(build_payload(one, "a"), against))
+    return file
 
 
 @pytest.fixture

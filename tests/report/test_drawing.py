@@ -14,11 +14,7 @@ from typer.testing import CliRunner
 
 from flowsim.cli.main import app
 from flowsim.recording.reader import Recording
-from flowsim.report.against import first_difference
-from flowsim.report.page import Against
-from flowsim.report.page import page as html_of
-from flowsim.report.payload import build_payload
-from tests.report.conftest import SCENARIOS, OpenReport
+from tests.report.conftest import SCENARIOS, OpenReport, pair_of
 from tests.support.drawing import RECORD_TEXTS, drawing_problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -65,10 +61,7 @@ def test_no_text_is_cut_or_covered_and_nothing_leaves_its_box(open_report: OpenR
 def test_two_recordings_show_all_tasks_and_channels_side_by_side(
     browser: Browser, recordings: Callable[[str], Recording], tmp_path: Path
 ) -> None:
-    one, other = recordings("40a"), recordings("40b")
-    file = tmp_path / "pair.html"
-    against = Against(build_payload(other, "b"), first_difference(one, other))
-    file.write_text(html_of(build_payload(one, "a"), against))
+    file = pair_of(recordings("40a"), recordings("40b"), tmp_path)
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.add_init_script(RECORD_TEXTS)
     page.goto(f"{file.as_uri()}#view=graph")

@@ -18,13 +18,9 @@ from typer.testing import CliRunner
 from flowsim.cli.main import app
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
-from flowsim.report.against import first_difference
-from flowsim.report.page import Against
-from flowsim.report.page import page as html_of
-from flowsim.report.payload import build_payload
 from flowsim.why.event_time.late_chain import late_chains
 from flowsim.why.run_facts import RunFacts
-from tests.report.conftest import SCENARIOS, OpenReport
+from tests.report.conftest import SCENARIOS, OpenReport, pair_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -149,9 +145,7 @@ def test_each_of_two_recordings_has_its_causes(
     browser: Browser, recordings: Callable[[str], Recording], tmp_path: Path
 ) -> None:
     one, other = recordings("42a"), recordings("42b")
-    difference = first_difference(one, other)
-    file = tmp_path / "pair.html"
-    file.write_text(html_of(build_payload(one, "a"), Against(build_payload(other, "b"), difference)))
+    file = pair_of(one, other, tmp_path)
     problems: list[str] = []
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.on("console", lambda message: problems.append(message.text))

@@ -14,11 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from flowsim.recording.reader import Recording
-from flowsim.report.against import first_difference
-from flowsim.report.page import Against
-from flowsim.report.page import page as html_of
-from flowsim.report.payload import build_payload
-from tests.report.conftest import SCENARIOS, OpenReport
+from tests.report.conftest import SCENARIOS, OpenReport, pair_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -295,10 +291,7 @@ def test_boxes_of_a_channel_lead_to_their_buffers(open_report: OpenReport) -> No
 def test_marks_of_the_second_recording_have_its_facts(
     browser: Browser, recordings: Callable[[str], Recording], tmp_path: Path
 ) -> None:
-    one, other = recordings("40a"), recordings("40b")
-    file = tmp_path / "pair.html"
-    against = Against(build_payload(other, "b"), first_difference(one, other))
-    file.write_text(html_of(build_payload(one, "a"), against))
+    file = pair_of(recordings("40a"), recordings("40b"), tmp_path)
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(f"{file.as_uri()}#view=checkpoints")
     page.wait_for_selector("html[data-ready]")

@@ -15,11 +15,10 @@ from flowsim.cli.main import app
 from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.report.against import first_difference
-from flowsim.report.page import Against
 from flowsim.report.page import page as html_of
 from flowsim.report.payload import build_payload
 from flowsim.trace.links import VIEWS
-from tests.report.conftest import OpenReport
+from tests.report.conftest import OpenReport, pair_of
 from tests.support.jobs.unordered_records import unordered_records
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -101,8 +100,7 @@ def test_cursor_begins_at_first_difference_and_moves_both_recordings(
     one, other = recordings("11a"), recordings("11b")
     difference = first_difference(one, other)
     assert difference is not None
-    file = tmp_path / "pair.html"
-    file.write_text(html_of(build_payload(one, "a"), Against(build_payload(other, "b"), difference)))
+    file = pair_of(one, other, tmp_path)
     problems: list[str] = []
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.on("console", lambda message: problems.append(message.text))

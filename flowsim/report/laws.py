@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from flowsim.history.run_span import start_of
+from flowsim.laws.catalogue import LAWS
 from flowsim.recording.reader import Recording
 from flowsim.trace.evidence import EvidenceReader
 from flowsim.validation.report import SENTENCES
 from flowsim.validation.verdict import Report
+
+_RULES: Final = {law.id: law.rules for law in LAWS}
 
 
 def law_data(recording: Recording, path: str, verdicts: Report) -> dict[str, Any]:
@@ -32,6 +35,7 @@ def law_data(recording: Recording, path: str, verdicts: Report) -> dict[str, Any
             {
                 "law": outcome.law,
                 "sentence": SENTENCES.get(outcome.law, ""),
+                "rules": _RULES.get(outcome.law, ()),
                 "verdict": outcome.verdict.value,
                 "rows_examined": outcome.rows_examined,
                 "violations": outcome.violations,

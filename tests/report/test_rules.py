@@ -44,6 +44,7 @@ def test_rule_of_the_fact_shows_its_text_and_leads_to_the_page_of_rules(open_rep
         ("12", "#view=state&task=1", ".changes", "10.7"),
         ("12", "#view=steps&task=1", ".steps", "10.10"),
         ("03", "#view=channel", ".note", "6.8"),
+        ("12", "#view=laws", ".laws", "8.1"),
         ("40b", "#view=checkpoints&checkpoint=1", "[aria-label^='In-flight data in checkpoint 1']", "12.83"),
         ("40b", "#view=checkpoints&checkpoint=1", ".why", ""),
     ],

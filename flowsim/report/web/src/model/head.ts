@@ -68,6 +68,8 @@ export interface Evidence {
 export interface Law {
   law: string;
   sentence: string;
+  /** Numbers of rules; the report may lack some. */
+  rules: string[];
   verdict: string;
   rows_examined: number;
   violations: number;

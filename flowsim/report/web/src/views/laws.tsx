@@ -5,6 +5,7 @@ import type { Evidence, Law } from "../model/head";
 import { commas, count } from "../model/text";
 import type { Store } from "../store";
 import type { Tip } from "../ui/marks";
+import { RuleLinks } from "../ui/rule_links";
 import { tipOf } from "../ui/tooltip";
 import type { View } from "./view";
 
@@ -53,7 +54,7 @@ function LawRows({ store, law }: { store: Store; law: Law }) {
         <td class="number">{commas(law.rows_examined)}</td>
         <td class="number">{commas(law.violations)}</td>
         <td>
-          {law.sentence}
+          {law.sentence} <RuleLinks store={store} rules={law.rules.filter((rule) => store.model.rules.of(rule))} />
           {law.reason && <span class="faint"> {law.reason}</span>}
         </td>
       </tr>

@@ -15,11 +15,17 @@ from flowsim.cli.watching.file_stamps import exactly, inputs_in, stamps_of
 from flowsim.cli.watching.page import PageServer, WatchPage
 from flowsim.cli.watching.run_process import Outcome, RunProcess, RunRequest
 from flowsim.cli.watching.saved_files import SavedFiles
+from flowsim.sim.signal_handler import interrupts_of_run
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
     """A file was saved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """Ctrl-C, SIGTERM or SIGHUP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ class WatchLoop:
         self._settings = settings
         self._say = say
         self._chosen = [0] * len(settings.choices)
-        self._events: SimpleQueue[Saved | Chosen | Ended] = SimpleQueue()
+        self._events: SimpleQueue[Saved | Chosen | Ended | Interrupted] = SimpleQueue()
         self._files = SavedFiles(lambda: self._events.put(Saved()))
         scenario = Path(request.scenario)
         self._stamps = stamps_of([exactly(scenario), *inputs_in(scenario.parent)])
@@ -64,25 +70,32 @@ class WatchLoop:
         return PageServer(self._page, port, self._choose)
 
     def run(self) -> NoReturn:
-        """Runs the scenario now and after each event, until an exception such as KeyboardInterrupt."""
-        try:
-            self._begin()
-            while True:
-                match self._events.get():
-                    case Ended(ended, outcome):
-                        if ended is self._running:
-                            self._running = None
-                            self._show(outcome)
-                    case Chosen(choice, value):
-                        self._chosen[choice] = value
-                        self._begin()
-                    case Saved():
-                        self._begin()
-        finally:
-            self._files.end()
-            for process in (self._running, self._waiting):
-                if process is not None:
-                    process.end()
+        """Runs the scenario now and after each event; raises KeyboardInterrupt after a signal."""
+        with interrupts_of_run() as interrupts:
+            # An exception at any instruction could leave a lock closed, or a process unknown.
+            interrupts.stop_with(lambda: self._events.put(Interrupted()))
+            try:
+                self._begin()
+                while not isinstance(event := self._events.get(), Interrupted):
+                    self._handle(event)
+            finally:
+                self._files.end()
+                for process in (self._running, self._waiting):
+                    if process is not None:
+                        process.end()
+        raise KeyboardInterrupt
+
+    def _handle(self, event: Saved | Chosen | Ended) -> None:
+        match event:
+            case Ended(ended, outcome):
+                if ended is self._running:
+                    self._running = None
+                    self._show(outcome)
+            case Chosen(choice, value):
+                self._chosen[choice] = value
+                self._begin()
+            case Saved():
+                self._begin()
 
     def _choose(self, choice: int, value: int) -> bool:
         choices = self._settings.choices

@@ -24,16 +24,20 @@ class SavedFiles:
     def __init__(self, on_save: Callable[[], object]) -> None:
         self._on_save = on_save
         self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def follow(self, stamps: Stamps) -> None:
         """From now on compares these files, and no others, with these states."""
         self.end()
         self._stop = threading.Event()
-        threading.Thread(target=self._compare, args=(dict(stamps), self._stop), daemon=True).start()
+        self._thread = threading.Thread(target=self._compare, args=(dict(stamps), self._stop), daemon=True)
+        self._thread.start()
 
     def end(self) -> None:
-        """Stops comparing."""
+        """Stops comparing, within a tenth of a second: the interpreter must not end while the thread waits outside of it."""
         self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
 
     def _compare(self, seen: Stamps, stop: threading.Event) -> None:
         for _ in _events(sorted(set(map(folder_of, seen))), stop):

@@ -59,9 +59,7 @@ class LookAt:
 
     def as_data(self) -> dict[str, Any]:
         """For a report, which has the answers itself."""
-        data = asdict(self)
-        del data["question"]
-        return data
+        return {name: value for name, value in asdict(self).items() if name != "question"}
 
 
 def look_at(facts: RunFacts, laws: Mapping[str, Any] | None = None) -> list[LookAt]:

@@ -1,7 +1,4 @@
-"""What the sinks of a run received, as its recording holds it: numbers of rows, and the first rows.
-
-The manifest has the rows of sinks that keep them in memory; what others received follows from the facts.
-"""
+"""What the sinks of a run received, from its manifest and its facts: numbers of rows, and the first rows."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_predictions_are_typed_and_graded_and_links_move_the_report(
         links.nth(at).click()
         expect(frame.locator(f"#tab-{moment.view}")).to_have_attribute("aria-selected", "true")
         task, seq = run.moments[at].address.rpartition("fact=")[2].split(".")
-        page.frames[1].wait_for_function(AT_FACT, arg=[int(task), int(seq)], timeout=5000)
+        page.frames[1].wait_for_function(AT_FACT, arg=[int(task), int(seq)])
     # The report has tests of its own, and axe sends it a message, which Chromium refuses between local pages.
     page.locator("iframe").evaluate("frame => frame.remove()")
     assert violations(page) == []

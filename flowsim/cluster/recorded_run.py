@@ -12,7 +12,7 @@ from typing import Final
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunInterrupted, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.memory import CollectSink
-from flowsim.errors import BadInput, InvariantViolation, JobFailed
+from flowsim.errors import BadInput, InvariantViolation, JobFailed, ValueNotAllowed
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.job_graph import create_job_graph
@@ -126,7 +126,11 @@ def rows_of(collected: Mapping[str, CollectSink]) -> dict[str, SinkRows]:
 
 
 def _row_text(value: object) -> str:
-    text = value_text(value)
+    """With object reuse nothing has checked that it is the value of a record."""
+    try:
+        text = value_text(value)
+    except ValueNotAllowed:
+        return f"a {type(value).__name__}, which is no value of a record"
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]} ..."
 
 

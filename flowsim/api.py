@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +18,7 @@ from flowsim.report.payload import BUDGET_BYTES
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
+from flowsim.scenario.phased_run import run_phases
 from flowsim.scenario.resume import newest_snapshot
 from flowsim.scenario.runner import PolicyName, ScenarioRun, raise_broken_invariant, run_compiled
 from flowsim.sim.policy import SchedulingPolicy
@@ -48,10 +51,11 @@ def run_scenario(
     """Runs a scenario, given as the path of a YAML file or as YAML text (a string with a line break).
 
     ``out`` is the directory for the recording and for the files of sinks; an earlier run there is replaced. Without
-    ``out`` the facts stay in memory. An argument that is None keeps the scenario's own setting. ``overrides`` are
-    ``"KEY=VALUE"`` strings as for ``flowsim run --set``. ``until_ns`` counts from the start of the job. Python code and
-    paths outside the scenario's folder need ``allow_python`` and ``allow_path``. ``limits`` None selects the default
-    limits. ``connections`` are the URLs of servers, by the names of connections in the scenario (sink ``postgres``).
+    ``out`` the facts stay in memory. Each phase has a folder in ``out``; the run of the last phase is returned. An argument
+    that is None keeps the scenario's own setting. ``overrides`` are ``"KEY=VALUE"`` strings as for ``flowsim run --set``.
+    ``until_ns`` counts from the start of the job. Python code and paths outside the scenario's folder need ``allow_python``
+    and ``allow_path``. ``limits`` None selects the default limits. ``connections`` are the URLs of servers, by the names of
+    connections in the scenario (sink ``postgres``).
 
     ``from_savepoint`` is the folder of a snapshot from which the job starts; ``resume`` continues the run in ``out`` from
     its newest one, where a sink ``collect`` has only the rows after it. ``claim_mode``: with ``"claim"`` the job deletes it
@@ -74,18 +78,13 @@ def run_scenario(
     loaded = _loaded(scenario, overrides, limits or DEFAULT_LIMITS)
     compiled = _compiled(loaded, out, allow_python, allow_path, connections)
     start = _resumed(out, loaded, from_savepoint) if resume else from_savepoint
-    run = run_compiled(
-        compiled,
-        out=out,
-        seed=seed,
-        policy=policy,
-        clock=clock,
-        record=None if record is None else Level[record.upper()],
-        until_ns=until_ns,
-        savepoint=_savepoint(start, claim_mode, allow_non_restored_state),
-    )
-    raise_broken_invariant(run)
-    return run
+    level = None if record is None else Level[record.upper()]
+    run_one = partial(run_compiled, seed=seed, policy=policy, clock=clock, record=level, until_ns=until_ns)
+    savepoint = _savepoint(start, claim_mode, allow_non_restored_state)
+    runs = run_phases(compiled, None if out is None else Path(out), savepoint, run_one)
+    for run in runs:
+        raise_broken_invariant(run)
+    return replace(runs[-1], earlier_phases=runs[:-1])
 
 
 def open_recording(path: str | Path, *, limits: Limits | None = None) -> Recording:

@@ -50,6 +50,11 @@ class CompiledScenario:
     """Failures of tasks and of the cluster."""
     expect: ExpectModel
     recompute: Recompute | None
+    phases: tuple[CompiledScenario, ...] = ()
+    """Each phase, the first one too; empty without phases.
+
+    A later phase starts from the newest savepoint or retained checkpoint that the actions of the phase before left behind.
+    """
 
     @property
     def warnings(self) -> tuple[str, ...]:

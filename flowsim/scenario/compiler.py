@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from flowsim.cluster.run_actions import RunAction
@@ -16,7 +17,13 @@ from flowsim.scenario.features.expect import RecomputeModel
 from flowsim.scenario.features.failures import compile_failures
 from flowsim.scenario.features.faults import compile_faults
 from flowsim.scenario.features.sinks import check_connections, compile_sink
-from flowsim.scenario.graph_checks import check_expectations, check_generators_end, check_graph, check_names
+from flowsim.scenario.graph_checks import (
+    check_expectations,
+    check_generators_end,
+    check_graph,
+    check_names,
+    check_phases,
+)
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.operators import compile_operator
 from flowsim.scenario.paths import confined
@@ -39,8 +46,27 @@ def compile_scenario(
     """Compiles a scenario to a job. Raises ScenarioError with all errors. Writes nothing.
 
     ``until_ns`` replaces the time limit ``settings.until``. ``connections`` are the URLs of servers, by the names of
-    connections in the scenario; without the URL of a connection the job compiles, and does not run.
+    connections in the scenario; without the URL of a connection the job compiles, and does not run. Phase N of a scenario
+    with phases writes into the folder N of ``out_dir``; the result is its first phase.
     """
+    phases: list[CompiledScenario] = []
+    for number, phase in enumerate(scenario.phases, 1):
+        phases.append(_compiled(phase, Path(out_dir) / f"{number}", allow_python, allow_path, until_ns, connections))
+    check_phases(scenario, phases)
+    if phases:
+        return replace(phases[0], scenario=scenario, phases=tuple(phases))
+    return _compiled(scenario, Path(out_dir), allow_python, allow_path, until_ns, connections)
+
+
+def _compiled(
+    scenario: Scenario,
+    out_dir: Path,
+    allow_python: bool,
+    allow_path: bool,
+    until_ns: int | None,
+    connections: Mapping[str, str] | None,
+) -> CompiledScenario:
+    """Compiles a scenario without phases, or one phase."""
     problems = Problems(scenario.document)
     model = scenario.model
     names = model.graph_names()
@@ -50,7 +76,7 @@ def compile_scenario(
         env,
         problems,
         scenario.folder,
-        Path(out_dir),
+        out_dir,
         allow_python,
         allow_path,
         scenario.limits,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from flowsim.cluster.run_actions import SnapshotAction
+from flowsim.cluster.run_actions import CancelJob, SnapshotAction, StopWithSavepoint, TriggerSavepoint
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.faults.fault_checks import FaultError, check_faults
@@ -75,6 +75,36 @@ def _check_block(expect: RunExpectationsModel, model: ScenarioModel, problems: P
         if expected.of is not None and expected.of not in nodes:
             hint = did_you_mean(expected.of, nodes)
             problems.at((*at, "facts", index, "of"), f"there is no node {expected.of!r}{hint}")
+
+
+def check_phases(scenario: Scenario, phases: Sequence[CompiledScenario]) -> None:
+    """Raises ScenarioError for phases that cannot start from the phase before them."""
+    problems = Problems(scenario.document)
+    if phases and scenario.model.recompute is not None:
+        problems.at_key(
+            ("recompute",), "a scenario with phases has no single result to compute again: remove recompute"
+        )
+    for index, before in enumerate(phases[:-1]):
+        if not _leaves_a_snapshot(before):
+            message = (
+                f"no savepoint or retained checkpoint of phase {index + 1} to start from: end that phase with the action "
+                "stop and its savepoint, with savepoint and cancel, or with cancel and "
+                "settings.checkpointing.retention: retain_on_cancellation"
+            )
+            problems.at(("phases", index), message)
+        elif not before.checkpoint_folders:
+            message = (
+                f"the savepoint of phase {index + 1} needs a folder: its directory, or settings.checkpointing.directory"
+            )
+            problems.at(("phases", index), message)
+    problems.raise_any()
+
+
+def _leaves_a_snapshot(phase: CompiledScenario) -> bool:
+    checkpointing = phase.env.settings.checkpointing
+    is_retained = checkpointing is not None and checkpointing.retention == "RETAIN_ON_CANCELLATION"
+    savepoints = (TriggerSavepoint, StopWithSavepoint, *((CancelJob,) if is_retained else ()))
+    return any(isinstance(action, savepoints) for action in phase.actions)
 
 
 def check_graph(compiled: CompiledScenario, problems: Problems) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from flowsim.errors import ScenarioError, did_you_mean
+from flowsim.errors import BadInput, ScenarioError, did_you_mean
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.named_pipe import open_file
+from flowsim.scenario.features.phases import phase_document
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.messages import report
 from flowsim.scenario.yaml.overrides import apply_overrides
@@ -31,6 +32,16 @@ class Scenario:
     overrides: tuple[str, ...]
     limits: Limits = DEFAULT_LIMITS
     """The limits of the job that the scenario describes."""
+    phases: tuple[Scenario, ...] = ()
+    """The scenario of each phase, the first one too; empty without phases."""
+    phase: int | None = None
+    """The number of the phase, from 1; None for a whole scenario."""
+
+    def of_phase(self, number: int) -> Scenario:
+        """Returns the scenario of one phase, from 1. Raises BadInput."""
+        if not 1 <= number <= len(self.phases):
+            raise BadInput(f"{self.document.file}: has {len(self.phases)} phases, expected at least {number}")
+        return self.phases[number - 1]
 
     def resolved(self) -> dict[str, object]:
         """Returns the whole scenario with its overrides, as JSON values, without unset values."""
@@ -77,13 +88,28 @@ def load_text(
         problems.raise_any()
     _check_version(document, problems)
     apply_overrides(document, overrides)
+    scenario = Scenario(_valid(document), document, text, folder, tuple(overrides), limits)
+    return replace(scenario, phases=_phases(scenario)) if scenario.model.phases else scenario
+
+
+def _valid(document: PositionedDocument) -> ScenarioModel:
+    """Returns the model of a document. Raises ScenarioError with all errors."""
     try:
-        model = ScenarioModel.model_validate(document.value)
+        return ScenarioModel.model_validate(document.value)
     except ValidationError as error:
+        problems = Problems(document)
         report(error, ScenarioModel, document.value, problems)
         problems.raise_any()
         raise
-    return Scenario(model, document, text, folder, tuple(overrides), limits)
+
+
+def _phases(scenario: Scenario) -> tuple[Scenario, ...]:
+    """Returns the scenario of each phase. Raises ScenarioError."""
+    phases = [replace(scenario, phase=1)]
+    for index in range(len(scenario.model.phases or ())):
+        document = phase_document(scenario.document, index)
+        phases.append(replace(scenario, model=_valid(document), document=document, phase=index + 2))
+    return tuple(phases)
 
 
 def _check_version(document: PositionedDocument, problems: Problems) -> None:

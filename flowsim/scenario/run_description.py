@@ -67,6 +67,7 @@ def describe_run(
     if budget_records is not None:
         resolved["budget_records"] = budget_records
     options: dict[str, Any] = {"set": list(scenario.overrides), "policy": policy.describe()}
+    options |= {"phase": scenario.phase} if scenario.phase is not None else {}
     options |= {"until_ns": until_ns} if until_ns is not None else {}
     options |= {"budget_records": budget_records} if budget_records is not None else {}
     options |= {"faults": [asdict(fault) for fault in faults]} if faults else {}
@@ -176,7 +177,9 @@ def recorded_scenario(manifest: Manifest, folder: Path, limits: Limits = DEFAULT
     overrides = manifest.run.options.get("set", [])
     if not isinstance(overrides, list):
         raise BadInput("damaged manifest: run.options.set: expected a list")
-    return load_text(recorded.text, recorded.path, folder, [str(text) for text in overrides], limits)
+    scenario = load_text(recorded.text, recorded.path, folder, [str(text) for text in overrides], limits)
+    phase = _integer(manifest.run.options, "phase", 1, 1_000)
+    return scenario if phase is None else scenario.of_phase(phase)
 
 
 def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:

@@ -16,7 +16,7 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
 from flowsim.connectors.databases.sqlite import SqliteSink
-from flowsim.errors import InvariantViolation, JobFailed, MemoryLimitReached, MissingTimestamp, NoTimestamp
+from flowsim.errors import BadInput, InvariantViolation, JobFailed, MemoryLimitReached, MissingTimestamp, NoTimestamp
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.fault_checks import check_faults
@@ -76,6 +76,8 @@ class ScenarioRun:
     """The facts of a run without an output directory, unless recording is off."""
     sinks: tuple[SinkOutcome, ...]
     expectations: tuple[ExpectationOutcome, ...]
+    earlier_phases: tuple[ScenarioRun, ...] = ()
+    """The runs of the phases before this one, if ``run_scenario`` ran a scenario with phases."""
 
     @property
     def digest(self) -> str | None:
@@ -222,6 +224,10 @@ def _check(
     faults: Sequence[Fault],
 ) -> None:
     """Raises BadInput for a job that cannot be deployed or restored, or lacks what faults name; writes nothing."""
+    if compiled.phases:
+        raise BadInput(
+            f"scenario {compiled.scenario.model.name!r} has phases: only 'flowsim run' and 'replay' run them"
+        )
     graph = compiled.stream_graph()
     graph.check_run(clock)
     job = create_job_graph(graph)

@@ -29,7 +29,7 @@ LINES_OF_PYTHON = {
     "operators": 11_000,
     "recording": 3_150,
     "report": 2_300,
-    "scenario": 10_500,
+    "scenario": 11_500,
     "sim": 1_700,
     "state": 5_400,
     "streamrecord": 700,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -40,6 +42,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
 from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.phased_run import run_phases
 from flowsim.scenario.resume import newest_snapshot
 from flowsim.scenario.runner import (
     ScenarioInterrupted,
@@ -151,24 +154,22 @@ def run(
     savepoint = _savepoint(start, claim_mode, allow_non_restored_state)
     _warn_of_memory(compiled, start)
     with run_progress(compiled.scenario.model.name, json_output) as progress:
+        run_one = partial(
+            run_compiled,
+            seed=seed,
+            policy=policy,
+            clock=clock,
+            record=level,
+            record_values_bytes=values_bytes,
+            record_state=record_state,
+            until_ns=until_ns,
+            on_progress=progress if progress.is_shown else None,
+        )
         try:
-            done = run_compiled(
-                compiled,
-                out=directory,
-                seed=seed,
-                policy=policy,
-                clock=clock,
-                record=level,
-                record_values_bytes=values_bytes,
-                record_state=record_state,
-                until_ns=until_ns,
-                on_progress=progress if progress.is_shown else None,
-                savepoint=savepoint,
-            )
+            runs = run_phases(compiled, directory, savepoint, run_one)
         except ScenarioInterrupted as interrupted:
             return _interrupted(interrupted.run, directory)
-    raise_broken_invariant(done)
-    return _answer(done, directory, judge.judge(done, directory, allow_python, json_output) if judge else None, verbose)
+    return _answer(compiled, runs, directory, judge, allow_python, json_output, verbose)
 
 
 def _check_options(settings: RunSettings, names_policy: bool, record_state: bool, validate: bool) -> None:
@@ -195,6 +196,8 @@ def _resumed(directory: Path, compiled: CompiledScenario, from_savepoint: Path |
     """Returns the snapshot with which the run in the directory continues; prints it."""
     if from_savepoint is not None:
         raise BadInput("--resume finds the checkpoint itself: leave out --from-savepoint")
+    if compiled.phases:
+        raise BadInput("--resume: a scenario with phases runs all of them: leave out --resume")
     found, skipped = newest_snapshot(directory, compiled.scenario.model.name, compiled.scenario.limits)
     for reason in skipped:
         sys.stderr.write(f"warning: not resumed from: {reason}\n")
@@ -221,7 +224,26 @@ def _savepoint(path: Path | None, claim_mode: str | None, allow: bool) -> Savepo
     return None
 
 
-def _answer(done: ScenarioRun, out: Path, judged: JudgedRun | None, verbose: bool) -> Answer:
+def _answer(
+    compiled: CompiledScenario,
+    runs: Sequence[ScenarioRun],
+    out: Path,
+    judge: RunJudge | None,
+    allow_python: bool,
+    json_output: bool,
+    verbose: bool,
+) -> Answer:
+    """Returns the answer of the run, or of the phases that ran."""
+    answers = []
+    for number, done in enumerate(runs, 1):
+        raise_broken_invariant(done)
+        folder = out / f"{number}" if compiled.phases else out
+        judged = judge.judge(done, folder, allow_python, json_output) if judge else None
+        answers.append(_answer_of_run(done, folder, judged, verbose))
+    return _answer_of_phases(answers, len(compiled.phases)) if compiled.phases else answers[0]
+
+
+def _answer_of_run(done: ScenarioRun, out: Path, judged: JudgedRun | None, verbose: bool) -> Answer:
     unexpected = [] if judged is None else judged.unexpected
     error = None if judged is None else judged.report.error
     code = exit_code(done, unexpected) if error is None else ExitCode.BAD_INPUT
@@ -238,6 +260,19 @@ def _answer(done: ScenarioRun, out: Path, judged: JudgedRun | None, verbose: boo
         _show_next(console, done, out)
 
     return Answer(document, show, code, error)
+
+
+def _answer_of_phases(answers: list[Answer], phases: int) -> Answer:
+    """The answers of all phases that ran, with the first exit code that is not 0."""
+    code = next((each.code for each in answers if each.code is not ExitCode.FINE), ExitCode.FINE)
+
+    def show(console: Console) -> None:
+        for number, each in enumerate(answers, 1):
+            console.print(f"{'' if number == 1 else chr(10)}phase {number} of {phases}")
+            each.show(console)
+
+    error = next((each.error for each in answers if each.error is not None), None)
+    return Answer({"phases": [each.document for each in answers], "exit_code": int(code)}, show, code, error)
 
 
 def _show_next(console: Console, done: ScenarioRun, out: Path) -> None:

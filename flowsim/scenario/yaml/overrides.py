@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flowsim.errors import ScenarioError, SourcePosition, did_you_mean
 from flowsim.scenario.yaml.positions import Path, PositionedDocument, YamlValue, path_text, read_document
@@ -25,21 +25,39 @@ def _apply(document: PositionedDocument, text: str) -> None:
     key, equals, source = text.partition("=")
     if not equals or not key.strip() or len(text) > MAX_OVERRIDE_CHARS:
         raise ScenarioError("expected key=value, such as settings.seed=7", where)
-    path = _path(key.strip(), where)
     value = read_document(source, file) if source.strip() else None
-    _put(document.value, path, None if value is None else value.value, where)
+    if value is None:
+        replace_value(document, key.strip(), None, where, {}, {})
+        return
+    shift = len(key) + 1
+    inner = [
+        {path: SourcePosition(file, place.line, place.column + shift) for path, place in places.items()}
+        for places in (value.values, value.keys)
+    ]
+    replace_value(document, key.strip(), value.value, where, *inner)
+
+
+def replace_value(
+    document: PositionedDocument,
+    key: str,
+    value: YamlValue,
+    where: SourcePosition,
+    values: Mapping[Path, SourcePosition],
+    keys: Mapping[Path, SourcePosition],
+) -> None:
+    """Replaces the value of a dotted key. Raises ScenarioError at ``where``, the position of the key.
+
+    ``values`` and ``keys`` are the positions inside the new value.
+    """
+    path = _path(key, where)
+    _put(document.value, path, value, where)
     for known in [known for known in document.values if known[: len(path)] == path]:
         del document.values[known]
     for length in range(1, len(path)):
         document.values.setdefault(path[:length], where)
     document.values[path] = document.keys[path] = where
-    if value is None:
-        return
-    shift = len(key) + 1
-    for inner, place in value.values.items():
-        document.values[path + inner] = SourcePosition(file, place.line, place.column + shift)
-    for inner, place in value.keys.items():
-        document.keys[path + inner] = SourcePosition(file, place.line, place.column + shift)
+    document.values.update({path + inner: place for inner, place in values.items()})
+    document.keys.update({path + inner: place for inner, place in keys.items()})
 
 
 def _path(key: str, where: SourcePosition) -> Path:

@@ -32,6 +32,7 @@ from flowsim.scenario.features import (
     joins,
     maps,
     network,
+    phases,
     sinks,
     state_ttl,
     triggers,
@@ -142,6 +143,7 @@ SECTIONS: Final[dict[str, type[Strict]]] = {
     "fail_task": failures.FailTaskModel,
     "lose_task_manager": failures.LoseTaskManagerModel,
     "lose_job_manager": failures.LoseJobManagerModel,
+    "Phases": phases.PhaseModel,
     "link": network.LinkModel,
     "buffer_debloat": network.BufferDebloatModel,
     "adaptive_partitioner": network.AdaptivePartitionerModel,
@@ -262,7 +264,7 @@ def _list(schema: Schema) -> str:
 def _mapping(schema: Schema) -> str:
     patterns = schema.get("patternProperties")
     ((pattern, values),) = patterns.items() if patterns else [("", schema.get("additionalProperties") or {})]
-    key, value = _TERMS.get(pattern, "text"), _type(values)
+    key, value = _TERMS.get(pattern, "text"), "any value" if values is True else _type(values)
     if value[0].isdigit():
         value = f"number from {value}"
     return "fields" if (key, value) == ("field", "type") else f"{key} to {value}"

@@ -31,7 +31,7 @@ from flowsim.network.writers.adaptive_load_based_partitioner import AdaptiveLoad
 from flowsim.network.writers.partitioner import StreamPartitioner
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
-from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.stream_operator import OperatorContext, OperatorInput, StreamOperator
 from flowsim.sim.scheduler import Scheduler
 from flowsim.task_clock import TaskClock
 from flowsim.tasks.batches import BatchBudget, Batches
@@ -110,6 +110,12 @@ class SubtaskComponents:
     def create_operator_components(self, chained: ChainedOperator) -> OperatorComponents:
         """Creates the factory for the operator's own components."""
         return OperatorComponents()
+
+    def observe_operator(
+        self, chained: ChainedOperator, context: OperatorContext
+    ) -> Callable[[OperatorInput, int], OperatorInput] | None:
+        """Returns a function that puts an observer before an input of the operator, by its index; None: no observer."""
+        return None
 
     def create_operator_chain(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> OperatorChain:
         return OperatorChain(wrappers, trace)

@@ -259,7 +259,15 @@ class Deployment:
         charge = self._charge_of(deployed, task)
         operator.setup(context, ChargedOutput(output, charge) if charge is not None and operator.is_source else output)
         return OperatorWrapper(
-            operator, node.name, chained.index, output, executor, processing_time, context.cost_ns, charge
+            operator,
+            node.name,
+            chained.index,
+            output,
+            executor,
+            processing_time,
+            context.cost_ns,
+            charge,
+            self._components[subtask.id].observe_operator(chained, context),
         )
 
     def _charge_of(self, deployed: OperatorDeployment, task: StreamTask) -> RecordCharge | None:

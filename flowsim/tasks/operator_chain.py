@@ -38,6 +38,7 @@ class OperatorWrapper:
         "is_open",
         "nominal_cost_ns",
         "charge",
+        "observe",
         "state_handler",
     )
 
@@ -51,8 +52,12 @@ class OperatorWrapper:
         processing_time: OperatorProcessingTimeService,
         nominal_cost_ns: int,
         charge: RecordCharge | None = None,
+        observe: Callable[[OperatorInput, int], OperatorInput] | None = None,
     ) -> None:
-        """``charge``: adds the costs of records if they differ; ``nominal_cost_ns`` is 0 then."""
+        """``charge``: adds the costs of records if they differ; ``nominal_cost_ns`` is 0 then.
+
+        ``observe``: returns what stands before an input of the operator, by its index; None: nothing.
+        """
         self.operator = operator
         self.name = name
         self.index = index
@@ -61,13 +66,15 @@ class OperatorWrapper:
         self.processing_time = processing_time
         self.nominal_cost_ns = nominal_cost_ns
         self.charge = charge
+        self.observe = observe
         self.state_handler: StreamOperatorStateHandler | None = None
         """None: the job takes no checkpoints."""
         self.is_open = False
 
     def charged(self, operator_input: OperatorInput, index: int = 0) -> OperatorInput:
         """Returns an input of the operator, which adds the costs of its records if they differ."""
-        return operator_input if self.charge is None else ChargedInput(operator_input, self.charge, index)
+        charged = operator_input if self.charge is None else ChargedInput(operator_input, self.charge, index)
+        return charged if self.observe is None else self.observe(charged, index)
 
 
 class OperatorChain:

@@ -1,0 +1,243 @@
+"""Runs one job on both sides: here, and on Flink's embedded cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from flowsim.cluster.failures import PLACES_OF_FAILURES, FailTask, RunFailure
+from flowsim.cluster.job_execution import RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_actions import CancelJob, StopJob
+from flowsim.conform.flink_contexts import FlinkSide
+from flowsim.conform.java_machine import JavaMachine, compiled
+from flowsim.conform.plan import Plan
+from flowsim.conform.played_sources import PlayedEntry, played_sources
+from flowsim.conform.seen import Answer, SeenComponents, SeenElement
+from flowsim.conform.settings import configuration
+from flowsim.conform.unsupported import Unsupported
+from flowsim.conform.values import Keys, Numbers, Values
+from flowsim.errors import JobFailed
+from flowsim.facts.kinds import CheckpointAction, Level, SnapshotKind
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.sim.virtual_time_loop import START_NS
+from flowsim.values.record_text import value_text
+
+MARGIN_NS = 10_000_000_000
+"""How long after the end of the simulated job Flink's may go on, in ns of its clock."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A run here, and what a run on Flink needs to know of it."""
+
+    answer: Answer
+    ended_ns: int
+    """The end of the job in ns of its clock."""
+    snapshots: Sequence[tuple[int, SnapshotKind]]
+    """When checkpoints and savepoints were triggered, in ns of the clock."""
+
+
+def simulated(graph: StreamGraph, options: RunOptions) -> Simulated:
+    """Runs a job here."""
+    components, recorder = SeenComponents(), MemoryRecorder(Level.ELEMENTS)
+    result = MiniCluster(graph, replace(options, components=components, recorder=recorder)).run()
+    cause = task = None
+    if result.error is not None:
+        error: BaseException = result.error
+        if isinstance(error, JobFailed):
+            task, error = error.task, error.cause
+        while error.__cause__ is not None:
+            error = error.__cause__
+        cause = f"{type(error).__name__}: {error}"
+    events = [_CheckpointRow(*row[1:5]) for row in recorder.rows("checkpoints")]
+    triggered = [each for each in events if each.action == CheckpointAction.TRIGGERED]
+    completed = [
+        f"{each.time_ns} {SnapshotKind(each.type).name}" for each in events if each.action == CheckpointAction.COMPLETED
+    ]
+    answer = Answer(result.status.value, components.seen, cause, task, completed)
+    snapshots = [(each.time_ns, SnapshotKind(each.type)) for each in triggered]
+    return Simulated(answer, START_NS + result.elapsed_ns, snapshots)
+
+
+class _CheckpointRow(NamedTuple):
+    time_ns: int
+    checkpoint: int
+    action: int
+    type: int
+
+
+def flink_actions(run: Simulated, options: RunOptions, snapshots: Path) -> list[dict[str, object]]:
+    """Returns what happens to the job on Flink, and when: snapshots at the times at which they were triggered here."""
+    folder = snapshots.as_uri()
+    actions: list[dict[str, object]] = []
+    for time_ns, kind in run.snapshots:
+        match kind:
+            case SnapshotKind.CHECKPOINT | SnapshotKind.FULL_CHECKPOINT:
+                actions.append({"kind": "checkpoint", "at_ns": time_ns})
+            case SnapshotKind.SAVEPOINT:
+                actions.append({"kind": "savepoint", "at_ns": time_ns, "directory": folder})
+            case _:
+                drain = kind is SnapshotKind.TERMINATE
+                actions.append({"kind": "stop_with_savepoint", "at_ns": time_ns, "directory": folder, "drain": drain})
+    for action in options.actions:
+        match action:
+            case StopJob(at_ns, drain):
+                actions.append(
+                    {
+                        "kind": "stop_with_savepoint",
+                        "at_ns": START_NS + at_ns,
+                        "directory": folder,
+                        "drain": drain,
+                    }
+                )
+            case CancelJob(at_ns):
+                actions.append({"kind": "cancel", "at_ns": START_NS + at_ns})
+    return actions
+
+
+def flink_failures(
+    plan: Plan, failures: Sequence[RunFailure]
+) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """Returns the failures at places of a task, and those at times, which are actions. Raises Unsupported."""
+    places: list[dict[str, object]] = []
+    times: list[dict[str, object]] = []
+    for failure in failures:
+        if not isinstance(failure, FailTask):
+            raise Unsupported("only tasks fail on the embedded cluster, not its managers")
+        described: dict[str, object] = {
+            "node": plan.head_of(failure.task).id,
+            "subtask": failure.subtask,
+            "attempt": failure.attempt,
+            "message": f"{failure.task} fails, as the run asks for",
+        }
+        if failure.at_ns is not None:
+            times.append({"kind": "fail", "at_ns": START_NS + failure.at_ns, **described})
+        else:
+            places.append({**described, **{place: getattr(failure, place) for place in PLACES_OF_FAILURES}})
+    return places, times
+
+
+class FlinkRunner:
+    """Runs jobs on Flink's embedded cluster, which starts with the first one and ends with ``close``."""
+
+    def __init__(self, machine: JavaMachine) -> None:
+        self._machine = machine
+        self._bridge = machine.java.flowsim.conform.Bridge
+        self._cluster = machine.java.flowsim.conform.Cluster
+
+    @staticmethod
+    def start(cache: Path) -> FlinkRunner:
+        """Starts Java with the interpreter, which is compiled into ``cache`` once. Raises FlinkMissing."""
+        return FlinkRunner(JavaMachine(compiled(cache)))
+
+    def close(self) -> None:
+        """Ends the cluster and Java."""
+        self._cluster.close()
+        self._machine.close()
+
+    def run(self, graph: StreamGraph, options: RunOptions, here: Simulated, snapshots: Path) -> Answer:
+        """Runs a job on Flink; it writes snapshots to this folder. Raises Unsupported for a job that it cannot run."""
+        values, objects = Values(), Numbers()
+        side = FlinkSide(self._bridge, values, objects, Keys())
+        plan = Plan(graph, side, options.seed)
+        data = plan.data()
+        failures, failing = flink_failures(plan, options.failures)
+        data["run"] = {
+            "configuration": configuration(graph.settings, snapshots),
+            "scripts": _numbered(played_sources(graph, options), values),
+            "failures": failures,
+            "actions": [*flink_actions(here, options, snapshots), *failing],
+            "until_ns": here.ended_ns + (0 if options.until_ns is not None else MARGIN_NS),
+            "savepoint": None if options.savepoint is None else options.savepoint.path,
+        }
+        python = _Python(values, objects)
+        self._set_python(python)
+        answer: dict[str, Any] = json.loads(self._cluster.run(json.dumps(data)))
+        return _answer(answer, graph, values)
+
+    def _set_python(self, python: _Python) -> None:
+        field = self._machine.java.java.lang.Class.forName("flowsim.conform.Bridge").getDeclaredField("python")
+        field.set(None, python)
+
+
+class _Python:
+    """The object that Java calls. The interface is ``Python.java``."""
+
+    def __init__(self, values: Values, objects: Numbers) -> None:
+        self._values = values
+        self._objects = objects
+
+    def call(self, number: int, what: str, record: int, timestamp: int, more: str) -> str:
+        try:
+            if number == 0:
+                return _error_text(self._objects.get(record))
+            return str(getattr(self._objects.get(number), what)(record, timestamp, more))
+        except Exception as error:
+            if os.environ.get("FLOWSIM_CONFORM_DEBUG"):
+                import traceback
+
+                traceback.print_exc()
+            return f"!{self._objects.add(error)} {_error_text(error)}"
+
+    class Java:
+        implements: ClassVar = ["flowsim.conform.Python"]
+
+
+def _error_text(error: object) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _numbered(scripts: Mapping[int, list[list[PlayedEntry]]], values: Values) -> dict[str, list[list[PlayedEntry]]]:
+    """Gives the values of records numbers."""
+    return {
+        str(node): [
+            [[*entry[:2], values.add(entry[2]), *entry[3:]] if entry[1] == "r" else entry for entry in script]
+            for script in subtasks
+        ]
+        for node, subtasks in scripts.items()
+    }
+
+
+_STATUSES = {
+    "FINISHED": "finished",
+    "FAILED": "failed",
+    "CANCELED": "canceled",
+    "RUNNING": "running",
+    "SUCCESS": "finished",
+}
+
+
+def _answer(answer: Mapping[str, Any], graph: StreamGraph, values: Values) -> Answer:
+    names = {str(node.id): node.name for node in graph.nodes.values()}
+    seen: dict[str, list[SeenElement]] = {}
+    for place, events in answer["seen"].items():
+        node, _, subtask = place.partition("/")
+        if node in names:
+            seen[f"{names[node]}/{subtask}"] = [_element(event, values) for event in events]
+    return Answer(
+        _STATUSES.get(answer["status"], answer["status"]),
+        seen,
+        answer.get("cause"),
+        answer.get("task"),
+        answer["seen"].get("checkpoints", ()),
+        answer.get("snapshot"),
+    )
+
+
+def _element(event: str, values: Values) -> SeenElement:
+    attempt, time_ns, kind, index, content, *rest = event.split(" ")
+    place = int(attempt), int(time_ns)
+    match kind:
+        case "r":
+            timestamp = None if rest[0] == "-" else int(rest[0])
+            return SeenElement(*place, "record", int(index), value_text(values.get(int(content))), timestamp)
+        case "w":
+            return SeenElement(*place, "watermark", int(index), content, None)
+        case _:
+            return SeenElement(*place, "status", int(index), content, None)

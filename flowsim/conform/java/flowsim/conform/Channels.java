@@ -1,0 +1,127 @@
+package flowsim.conform;
+
+import static flowsim.conform.Conductor.field;
+
+import java.lang.reflect.Field;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.io.network.api.writer.MultipleRecordWriters;
+import org.apache.flink.runtime.io.network.api.writer.RecordWriter;
+import org.apache.flink.runtime.io.network.api.writer.ResultPartitionWriter;
+import org.apache.flink.runtime.io.network.api.writer.SingleRecordWriter;
+import org.apache.flink.runtime.io.network.buffer.BufferConsumer;
+import org.apache.flink.runtime.io.network.buffer.BufferConsumerWithPartialRecordLength;
+import org.apache.flink.runtime.io.network.partition.BufferWritingResultPartition;
+import org.apache.flink.runtime.io.network.partition.PipelinedSubpartition;
+import org.apache.flink.runtime.io.network.partition.PrioritizedDeque;
+import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
+import org.apache.flink.runtime.io.network.partition.ResultSubpartition;
+import org.apache.flink.runtime.io.network.partition.consumer.InputChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
+import org.apache.flink.runtime.io.network.partition.consumer.LocalInputChannel;
+import org.apache.flink.runtime.io.network.partition.consumer.RemoteInputChannel;
+import org.apache.flink.runtime.taskmanager.InputGateWithMetrics;
+import org.apache.flink.runtime.taskmanager.Task;
+import org.apache.flink.streaming.runtime.tasks.StreamTask;
+
+/** What is between the tasks of a job: in buffers that wait to be flushed, on the network, in buffers that wait to be read. */
+final class Channels {
+    private final boolean flushes;
+    private final Map<ResultPartitionID, ResultSubpartition[]> senders = new HashMap<>();
+
+    /** {@code flushes}: whether a buffer that is not full is sent at some time; else it waits for an event. */
+    Channels(boolean flushes) {
+        this.flushes = flushes;
+    }
+
+    void of(List<Task> tasks) throws ReflectiveOperationException {
+        for (Task task : tasks) {
+            for (Object writer : (Object[]) field(Task.class, task, "partitionWriters")) {
+                ResultSubpartition[] subpartitions =
+                        (ResultSubpartition[]) field(BufferWritingResultPartition.class, writer, "subpartitions");
+                senders.put(((ResultPartitionWriter) writer).getPartitionId(), subpartitions);
+            }
+        }
+    }
+
+    /** A channel that was asked for before its sender was there asks again later: until then data waits for it. */
+    static boolean isConnected(InputChannel channel) throws ReflectiveOperationException {
+        if (channel instanceof LocalInputChannel) {
+            return field(LocalInputChannel.class, channel, "subpartitionView") != null;
+        }
+        return channel instanceof RemoteInputChannel
+                && field(RemoteInputChannel.class, channel, "partitionRequestClient") != null;
+    }
+
+    /** Takes from the outputs of a task that they flush every record. */
+    static void flushOnlyByHand(Task task) throws ReflectiveOperationException {
+        Field always = RecordWriter.class.getDeclaredField("flushAlways");
+        always.setAccessible(true);
+        for (RecordWriter<?> writer : writers(task)) {
+            always.setBoolean(writer, false);
+        }
+    }
+
+    static void flush(Task task) throws ReflectiveOperationException {
+        if (task.getExecutionState() == ExecutionState.RUNNING) {
+            writers(task).forEach(RecordWriter::flushAll);
+        }
+    }
+
+    @SuppressWarnings("unchecked")
+    private static List<RecordWriter<?>> writers(Task task) throws ReflectiveOperationException {
+        Object delegate = field(StreamTask.class, field(Task.class, task, "invokable"), "recordWriter");
+        if (delegate instanceof SingleRecordWriter) {
+            return List.of(((SingleRecordWriter<?>) delegate).getRecordWriter(0));
+        }
+        return delegate instanceof MultipleRecordWriters
+                ? (List<RecordWriter<?>>) field(MultipleRecordWriters.class, delegate, "recordWriters")
+                : List.of();
+    }
+
+    /** Whether the task has read everything that its senders have written and that is to come out of the channels. */
+    boolean areRead(Task task) throws ReflectiveOperationException {
+        for (Object gate : (Object[]) field(Task.class, task, "inputGates")) {
+            InputGate inner = (InputGate) field(InputGateWithMetrics.class, gate, "inputGate");
+            for (int number = 0; number < inner.getNumberOfInputChannels(); number++) {
+                if (!isRead(inner.getChannel(number))) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    private boolean isRead(InputChannel channel) throws ReflectiveOperationException {
+        Object id = field(InputChannel.class, channel, "partitionId");
+        int index = (Integer) field(InputChannel.class, channel, "subpartitionId");
+        ResultSubpartition[] known = senders.get(id);
+        if (known == null) {
+            return true; // its sender has finished, which it does when all has been read
+        }
+        PipelinedSubpartition sender = (PipelinedSubpartition) known[index];
+        int sent;
+        PrioritizedDeque<?> written = (PrioritizedDeque<?>) field(PipelinedSubpartition.class, sender, "buffers");
+        synchronized (written) {
+            if (written.size() > 1 || written.size() == 1 && isToCome(written.peek())) {
+                return false;
+            }
+            sent = (Integer) field(PipelinedSubpartition.class, sender, "sequenceNumber");
+        }
+        if (!(channel instanceof RemoteInputChannel)) {
+            return true;
+        }
+        PrioritizedDeque<?> received = (PrioritizedDeque<?>) field(RemoteInputChannel.class, channel, "receivedBuffers");
+        synchronized (received) {
+            int arrived = (Integer) field(RemoteInputChannel.class, channel, "expectedSequenceNumber");
+            return received.isEmpty() && arrived == sent;
+        }
+    }
+
+    private boolean isToCome(Object only) {
+        BufferConsumer buffer = ((BufferConsumerWithPartialRecordLength) only).getBufferConsumer();
+        return buffer.isFinished() || (flushes && buffer.isDataAvailable());
+    }
+}

@@ -1,0 +1,178 @@
+package flowsim.conform;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
+import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobgraph.JobVertex;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
+import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+
+/** The embedded Flink on which plans run; it listens on loopback only. */
+public final class Cluster {
+    private static final int LONGEST_SECONDS = 60;
+    private static MiniCluster cluster;
+    private static int slots;
+
+    private Cluster() {}
+
+    /**
+     * Runs a plan; answers {@code {"seen": {node/subtask: [event]}, "status": ..., "failure": {"task": ..., "cause": ...}, "snapshot":
+     * path}}.
+     */
+    public static synchronized String run(String text) throws Exception {
+        JsonNode plan = Script.parsed(text);
+        Seen.clear();
+        ManualTime.reset();
+        PlayedFunction.reset();
+        Failures.set(plan.get("run").get("failures"));
+        Configuration settings = new Configuration();
+        plan.get("run").get("configuration").fields().forEachRemaining(each -> settings.setString(each.getKey(), each.getValue().asText()));
+        StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment(settings);
+        new Interpreter(env, plan).build();
+        JobGraph graph = env.getStreamGraph().getJobGraph();
+        if (plan.get("run").hasNonNull("savepoint")) {
+            graph.setSavepointRestoreSettings(
+                    SavepointRestoreSettings.forPath(plan.get("run").get("savepoint").asText(), false));
+        }
+        List<JobVertexID> upstreamFirst = new ArrayList<>();
+        int subtasks = 0;
+        int needed = 0;
+        for (JobVertex vertex : graph.getVerticesSortedTopologicallyFromSources()) {
+            upstreamFirst.add(vertex.getID());
+            subtasks += vertex.getParallelism();
+            needed += vertex.getParallelism();
+        }
+        MiniCluster running = cluster(needed);
+        running.submitJob(graph).get(LONGEST_SECONDS, TimeUnit.SECONDS);
+        Map<String, Object> answer = new LinkedHashMap<>();
+        Conductor conductor =
+                new Conductor(running, graph.getJobID(), upstreamFirst, subtasks, heads(graph, plan));
+        boolean isOver;
+        try {
+            conductor.conduct(plan.get("run").get("actions"), plan.get("run").get("until_ns").asLong());
+            isOver = conductor.isOver();
+        } catch (Exception e) {
+            cancel(running, graph.getJobID()); // the next job must not hear of this one
+            throw e;
+        }
+        if (!isOver) {
+            cancel(running, graph.getJobID());
+        }
+        JobResult result = running.requestJobResult(graph.getJobID()).get(LONGEST_SECONDS, TimeUnit.SECONDS);
+        answer.put("status", isOver ? String.valueOf(result.getJobStatus().orElse(null)) : "RUNNING");
+        AccessExecutionGraph ended = running.getExecutionGraph(graph.getJobID()).get(LONGEST_SECONDS, TimeUnit.SECONDS);
+        if (isOver && result.getSerializedThrowable().isPresent()) {
+            Throwable error = result.getSerializedThrowable().get().deserializeError(Cluster.class.getClassLoader());
+            answer.put("cause", innermost(error));
+            answer.put("task", failedTask(ended));
+        }
+        answer.put("snapshot", conductor.snapshot());
+        answer.put("seen", Seen.events());
+        return Script.JSON.writeValueAsString(answer);
+    }
+
+    /** The node at the head of each chain, which has its name at the beginning. */
+    private static Map<JobVertexID, Integer> heads(JobGraph graph, JsonNode plan) {
+        Map<JobVertexID, Integer> heads = new HashMap<>();
+        for (JobVertex vertex : graph.getVertices()) {
+            int longest = -1;
+            for (JsonNode node : plan.get("nodes")) {
+                String name = node.get("name").asText();
+                if (vertex.getName().startsWith(name) && name.length() > longest) {
+                    longest = name.length();
+                    heads.put(vertex.getID(), node.get("id").asInt());
+                }
+            }
+        }
+        return heads;
+    }
+
+    private static void cancel(MiniCluster running, JobID job) throws Exception {
+        try {
+            running.cancelJob(job).get(LONGEST_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException isOver) {
+            // It ended by itself.
+        }
+        running.requestJobResult(job).get(LONGEST_SECONDS, TimeUnit.SECONDS);
+    }
+
+    /** The task that failed first; mostly the others are cancelled. */
+    private static String failedTask(AccessExecutionGraph graph) {
+        AccessExecutionVertex first = null;
+        for (AccessExecutionVertex vertex : graph.getAllExecutionVertices()) {
+            if (vertex.getExecutionState() == ExecutionState.FAILED
+                    && (first == null || failedAt(vertex) < failedAt(first))) {
+                first = vertex;
+            }
+        }
+        return first == null ? null : first.getTaskNameWithSubtaskIndex();
+    }
+
+    private static long failedAt(AccessExecutionVertex vertex) {
+        return vertex.getStateTimestamp(ExecutionState.FAILED);
+    }
+
+    private static MiniCluster cluster(int needed) throws Exception {
+        if (cluster == null || slots < needed) {
+            if (cluster != null) {
+                cluster.close();
+            }
+            slots = Math.max(16, needed);
+            cluster = start(slots);
+        }
+        return cluster;
+    }
+
+    private static MiniCluster start(int count) throws Exception {
+        Configuration settings = new Configuration();
+        settings.setString("taskmanager.memory.network.min", "64mb");
+        settings.setString("taskmanager.memory.network.max", "64mb");
+        settings.setString("taskmanager.memory.managed.size", "16mb");
+        settings.setString("taskmanager.memory.segment-size", "4kb");
+        settings.setString("rest.bind-port", "0");
+        settings.setString("rest.bind-address", "127.0.0.1");
+        MiniCluster started =
+                new MiniCluster(
+                        new MiniClusterConfiguration.Builder()
+                                .setNumTaskManagers(1)
+                                .setNumSlotsPerTaskManager(count)
+                                .setConfiguration(settings)
+                                .withRandomPorts()
+                                .build());
+        started.start();
+        return started;
+    }
+
+    /** Ends the embedded Flink. */
+    public static synchronized void close() throws Exception {
+        if (cluster != null) {
+            cluster.close();
+            cluster = null;
+        }
+    }
+
+    static String innermost(Throwable error) {
+        Throwable cause = error;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause instanceof PythonError
+                ? cause.getMessage()
+                : cause.getClass().getSimpleName() + ": " + cause.getMessage();
+    }
+}

@@ -1,0 +1,297 @@
+package flowsim.conform;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.ConcurrentModificationException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.JobStatus;
+import org.apache.flink.core.execution.CheckpointType;
+import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
+import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
+import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.taskexecutor.TaskExecutor;
+import org.apache.flink.runtime.taskexecutor.slot.TaskSlotTable;
+import org.apache.flink.runtime.taskmanager.InputGateWithMetrics;
+import org.apache.flink.runtime.taskmanager.Task;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.streaming.runtime.tasks.StreamTask;
+import org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor;
+import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
+
+/**
+ * Moves the time of a job: what is due at one moment happens, and when no task has anything left to do, time goes on to the
+ * next moment.
+ *
+ * <p>Tasks are looked at upstream first. Whoever has nothing to do gets something only from upstream, which has nothing to
+ * do either, or at a moment.
+ */
+final class Conductor {
+    private static final int LONGEST_SECONDS = 60;
+    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final MiniCluster cluster;
+    private final JobID job;
+    private final Map<JobVertexID, Integer> places = new HashMap<>();
+    private final CompletableFuture<JobResult> result;
+    private final int subtasks;
+    /** The node at the head of each chain. */
+    private final Map<JobVertexID, Integer> vertices;
+    private List<Task> tasks = List.of();
+    private Channels channels;
+    private String snapshot;
+
+    Conductor(
+            MiniCluster cluster,
+            JobID job,
+            List<JobVertexID> upstreamFirst,
+            int subtasks,
+            Map<JobVertexID, Integer> vertices) {
+        this.vertices = vertices;
+        this.cluster = cluster;
+        this.job = job;
+        this.subtasks = subtasks;
+        upstreamFirst.forEach(vertex -> places.put(vertex, places.size()));
+        result = cluster.requestJobResult(job);
+    }
+
+    /** The path of the last savepoint or retained checkpoint; null without one. */
+    String snapshot() {
+        return snapshot;
+    }
+
+    boolean isOver() {
+        return result.isDone();
+    }
+
+    /** Conducts the job to its end, or until this time of its clock in ns. {@code actions} happen at their times. */
+    void conduct(JsonNode actions, long until) throws Exception {
+        for (JsonNode action : actions) {
+            ManualTime.at(action.get("at_ns").asLong(), () -> act(action));
+        }
+        awaitRunning();
+        settle();
+        long idleSince = System.nanoTime();
+        while (!result.isDone()) {
+            if (ManualTime.nextNanos() > until) {
+                if (ManualTime.nextNanos() < Long.MAX_VALUE || System.nanoTime() - idleSince > IDLE_NANOS) {
+                    return; // nothing more is due, and the job does not end
+                }
+                TimeUnit.MICROSECONDS.sleep(200);
+            } else {
+                ManualTime.fireNext();
+                idleSince = System.nanoTime();
+            }
+            settle();
+        }
+    }
+
+    private void act(JsonNode action) {
+        try {
+            switch (action.get("kind").asText()) {
+                case "checkpoint":
+                    remember(cluster.triggerCheckpoint(job, CheckpointType.DEFAULT), action, "checkpoint");
+                    break;
+                case "savepoint":
+                    remember(
+                            cluster.triggerSavepoint(job, action.get("directory").asText(), false, SavepointFormatType.CANONICAL),
+                            action,
+                            "savepoint");
+                    break;
+                case "stop_with_savepoint":
+                    boolean drain = action.get("drain").asBoolean();
+                    remember(
+                            cluster.stopWithSavepoint(job, action.get("directory").asText(), drain, SavepointFormatType.CANONICAL),
+                            action,
+                            "savepoint");
+                    break;
+                case "fail":
+                    fail(action);
+                    break;
+                case "cancel":
+                    cluster.cancelJob(job).get(LONGEST_SECONDS, TimeUnit.SECONDS);
+                    result.get(LONGEST_SECONDS, TimeUnit.SECONDS);
+                    break;
+                default:
+                    throw new IllegalArgumentException(action.toString());
+            }
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void fail(JsonNode action) throws Exception {
+        for (Task task : tasks) {
+            if (task.getTaskInfo().getIndexOfThisSubtask() == action.get("subtask").asInt()
+                    && task.getTaskInfo().getAttemptNumber() == action.get("attempt").asInt()
+                    && vertices.get(task.getJobVertexId()) == action.get("node").asInt()) {
+                task.failExternally(new IllegalStateException(action.get("message").asText()));
+            }
+        }
+    }
+
+    /** Waits for a snapshot, which is over in no time of the job, while tasks go on. */
+    private void remember(CompletableFuture<?> pending, JsonNode action, String kind) throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
+        while (!pending.isDone() && !result.isDone() && System.nanoTime() < deadline) {
+            TimeUnit.MICROSECONDS.sleep(100);
+        }
+        long at = ManualTime.nowNanos();
+        try {
+            Object found = pending.get(LONGEST_SECONDS, TimeUnit.SECONDS);
+            snapshot = found == null ? snapshot : found.toString();
+            Seen.note("checkpoints", at, kind, "completed");
+        } catch (java.util.concurrent.ExecutionException e) {
+            Seen.note("checkpoints", at, kind, "failed", Cluster.innermost(e));
+        }
+    }
+
+    private void settle() throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
+        for (int looks = 1; PlayedFunction.isAnyBusy() && !result.isDone() && !hasFailed(); looks++) {
+            pause(looks, deadline);
+        }
+        for (Task task : tasks) {
+            for (int looks = 1; isRunning(task) && !isBlocked(task) && !channels.areRead(task); looks++) {
+                pause(looks, deadline);
+            }
+            // The last element that it read may still be in process.
+            for (int looks = 1; !isIdle(task); looks++) {
+                pause(looks, deadline);
+            }
+        }
+        if (hasFailed() && !result.isDone()) {
+            awaitRunning();
+            if (!result.isDone()) {
+                settle();
+            }
+        }
+    }
+
+    private boolean hasFailed() {
+        return !tasks.stream().allMatch(task -> isRunning(task) || task.getExecutionState() == ExecutionState.FINISHED);
+    }
+
+    private static void pause(int looks, long deadline) throws TimeoutException {
+        if (looks % 20 == 0) {
+            LockSupport.parkNanos(20_000); // the task that we wait for may need the processor
+            if (System.nanoTime() > deadline) {
+                throw new TimeoutException("a task does not come to rest");
+            }
+        }
+    }
+
+    /** Whether it waits inside an element, and reads nothing more until it gets a mail. */
+    private static boolean isBlocked(Task task) throws ReflectiveOperationException {
+        Object stream = field(Task.class, task, "invokable");
+        return stream != null
+                && isIdle(task)
+                && field(MailboxProcessor.class, field(StreamTask.class, stream, "mailboxProcessor"), "suspendedDefaultAction")
+                        == null;
+    }
+
+    private static boolean isRunning(Task task) {
+        return task.getExecutionState() == ExecutionState.RUNNING;
+    }
+
+    /**
+     * Whether its thread waits for a mail and none that it would take is there: in its loop, with nothing to read, or in an
+     * operator that yields in the middle of an element. Whoever puts a mail wakes it, and then it does not wait.
+     */
+    private static boolean isIdle(Task task) throws ReflectiveOperationException {
+        StreamTask<?, ?> stream = (StreamTask<?, ?>) field(Task.class, task, "invokable");
+        if (task.getExecutionState() != ExecutionState.RUNNING || stream == null) {
+            return true;
+        }
+        Object processor = field(StreamTask.class, stream, "mailboxProcessor");
+        Object mailbox = field(MailboxProcessor.class, processor, "mailbox");
+        ReentrantLock lock = (ReentrantLock) field(TaskMailboxImpl.class, mailbox, "lock");
+        lock.lock();
+        try {
+            return lock.hasWaiters((Condition) field(TaskMailboxImpl.class, mailbox, "notEmpty"));
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Waits until all tasks run, or have finished; or the job is over. */
+    private void awaitRunning() throws Exception {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
+        while (!result.isDone()) {
+            if (allRun()) {
+                List<Task> found = found();
+                found.removeIf(task -> !isRunning(task));
+                if (areConnected(found)) {
+                    found.sort((a, b) -> places.get(a.getJobVertexId()) - places.get(b.getJobVertexId()));
+                    tasks = found;
+                    channels = new Channels(true);
+                    channels.of(found);
+                    return;
+                }
+            }
+            if (System.nanoTime() > deadline) {
+                throw new TimeoutException("the tasks do not run");
+            }
+            TimeUnit.MICROSECONDS.sleep(300);
+        }
+        tasks = List.of();
+    }
+
+    private boolean allRun() throws Exception {
+        AccessExecutionGraph graph = cluster.getExecutionGraph(job).get(LONGEST_SECONDS, TimeUnit.SECONDS);
+        int count = 0;
+        for (AccessExecutionVertex vertex : graph.getAllExecutionVertices()) {
+            ExecutionState state = vertex.getExecutionState();
+            count += state == ExecutionState.RUNNING || state == ExecutionState.FINISHED ? 1 : 0;
+        }
+        return graph.getState() == JobStatus.RUNNING && count == subtasks;
+    }
+
+    /** A channel that was asked for before its sender was there asks again later: until then data waits for it. */
+    private static boolean areConnected(List<Task> tasks) throws ReflectiveOperationException {
+        for (Task task : tasks) {
+            for (Object gate : (Object[]) field(Task.class, task, "inputGates")) {
+                InputGate inner = (InputGate) field(InputGateWithMetrics.class, gate, "inputGate");
+                for (int channel = 0; channel < inner.getNumberOfInputChannels(); channel++) {
+                    if (!Channels.isConnected(inner.getChannel(channel))) {
+                        return false;
+                    }
+                }
+            }
+        }
+        return true;
+    }
+
+    @SuppressWarnings("unchecked")
+    private List<Task> found() throws ReflectiveOperationException {
+        List<Task> found = new ArrayList<>();
+        for (TaskExecutor executor : (List<TaskExecutor>) field(MiniCluster.class, cluster, "taskManagers")) {
+            TaskSlotTable<Task> slots = (TaskSlotTable<Task>) field(TaskExecutor.class, executor, "taskSlotTable");
+            try {
+                slots.getTasks(job).forEachRemaining(found::add);
+            } catch (ConcurrentModificationException moreAreComing) {
+                return new ArrayList<>();
+            }
+        }
+        return found;
+    }
+
+    static Object field(Class<?> type, Object target, String name) throws ReflectiveOperationException {
+        Field field = type.getDeclaredField(name);
+        field.setAccessible(true);
+        return field.get(target);
+    }
+}

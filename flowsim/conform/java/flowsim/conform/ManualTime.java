@@ -1,0 +1,219 @@
+package flowsim.conform;
+
+import java.lang.reflect.Field;
+import java.util.PriorityQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.RunnableScheduledFuture;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.connector.source.SourceReaderContext;
+import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
+import org.apache.flink.streaming.runtime.tasks.StreamTask;
+import org.apache.flink.streaming.runtime.tasks.TimerService;
+import org.apache.flink.util.clock.Clock;
+
+/**
+ * The processing time of a task, which stands still until {@link Conductor} moves it. As with Flink's own a timer fires one
+ * millisecond after its time, at once when that has passed. What functions ask for ({@link #after}) happens to the
+ * nanosecond, so that it need not meet anything else.
+ */
+final class ManualTime implements TimerService {
+    /** When a job starts, in ms: where the virtual time of flowsim does. */
+    static final long START = 1000;
+
+    private static final PriorityQueue<Alarm> ALARMS = new PriorityQueue<>();
+    private static final long NANOS = 1_000_000;
+    private static long now;
+    private static long made;
+    private boolean terminated;
+
+    /** Lets a task use this time from now on. */
+    static void useFor(StreamTask<?, ?> task) {
+        try {
+            Field service = StreamTask.class.getDeclaredField("timerService");
+            service.setAccessible(true);
+            if (!(service.get(task) instanceof ManualTime)) {
+                ((TimerService) service.get(task)).shutdownService();
+                service.set(task, new ManualTime());
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** The same for the task of a source and its operator, which has its time already. */
+    static void useFor(SourceReaderContext context) throws ReflectiveOperationException {
+        StreamTask<?, ?> task = taskOf(context);
+        useFor(task);
+        Object times = Conductor.field(AbstractStreamOperator.class, operatorOf(context), "processingTimeService");
+        Field service = times.getClass().getDeclaredField("timerService");
+        service.setAccessible(true);
+        service.set(times, Conductor.field(StreamTask.class, task, "timerService"));
+    }
+
+    static StreamTask<?, ?> taskOf(SourceReaderContext context) throws ReflectiveOperationException {
+        return (StreamTask<?, ?>) Conductor.field(AbstractStreamOperator.class, operatorOf(context), "container");
+    }
+
+    private static Object operatorOf(SourceReaderContext context) throws ReflectiveOperationException {
+        return Conductor.field(context.getClass(), context, "this$0");
+    }
+
+    static synchronized void reset() {
+        ALARMS.clear();
+        now = START * NANOS;
+        made = 0;
+    }
+
+    /** The time of the next moment in ns; the highest number when there is none. */
+    static synchronized long nextNanos() {
+        return ALARMS.isEmpty() ? Long.MAX_VALUE : ALARMS.peek().due;
+    }
+
+    /**
+     * Goes to the next moment, and fires what was asked for first of what is due then: the rest of the moment comes when
+     * nobody has anything to do for it.
+     */
+    static void fireNext() throws Exception {
+        Alarm alarm;
+        synchronized (ManualTime.class) {
+            alarm = ALARMS.poll();
+            now = Math.max(now, alarm.due);
+        }
+        alarm.fire();
+    }
+
+    /** Runs {@code action} on the thread that moves time, after this time. */
+    static synchronized void after(long nanos, Runnable action) {
+        at(now + nanos, action);
+    }
+
+    /** The same at a time of the clock. */
+    static synchronized void at(long due, Runnable action) {
+        ALARMS.add(new Alarm(0, due, 0, made++, timestamp -> action.run()));
+    }
+
+    private static synchronized Alarm add(long timestamp, long due, long period, ProcessingTimeCallback callback) {
+        Alarm alarm = new Alarm(timestamp, due, period, made++, callback);
+        ALARMS.add(alarm);
+        return alarm;
+    }
+
+    private static synchronized long now() {
+        return now / NANOS;
+    }
+
+    static synchronized long nowNanos() {
+        return now;
+    }
+
+    @Override
+    public Clock getClock() {
+        return new Clock() {
+            @Override
+            public long absoluteTimeMillis() {
+                return now();
+            }
+
+            @Override
+            public long relativeTimeMillis() {
+                return now();
+            }
+
+            @Override
+            public long relativeTimeNanos() {
+                return nowNanos();
+            }
+        };
+    }
+
+    @Override
+    public ScheduledFuture<?> registerTimer(long timestamp, ProcessingTimeCallback target) {
+        long current = now();
+        boolean isNever = timestamp >= Long.MAX_VALUE / NANOS;
+        long due = isNever ? Long.MAX_VALUE : nowNanos() + (timestamp < current ? 0 : timestamp - current + 1) * NANOS;
+        return add(timestamp, due, 0, target);
+    }
+
+    @Override
+    public ScheduledFuture<?> scheduleAtFixedRate(ProcessingTimeCallback callback, long initialDelay, long period) {
+        // A moment later, as by a thread: behind what else is due then.
+        return add(now() + initialDelay, nowNanos() + initialDelay * NANOS + 1, period, callback);
+    }
+
+    @Override
+    public ScheduledFuture<?> scheduleWithFixedDelay(ProcessingTimeCallback callback, long initialDelay, long period) {
+        return scheduleAtFixedRate(callback, initialDelay, period);
+    }
+
+    @Override
+    public CompletableFuture<Void> quiesce() {
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public boolean isTerminated() {
+        return terminated;
+    }
+
+    @Override
+    public void shutdownService() {
+        terminated = true;
+    }
+
+    @Override
+    public boolean shutdownServiceUninterruptible(long timeoutMs) {
+        terminated = true;
+        return true;
+    }
+
+    private static final class Alarm extends FutureTask<Void> implements RunnableScheduledFuture<Void> {
+        private final long timestamp;
+        private final long due;
+        private final long period;
+        private final long number;
+        private final ProcessingTimeCallback callback;
+
+        Alarm(long timestamp, long due, long period, long number, ProcessingTimeCallback callback) {
+            super(() -> null);
+            this.timestamp = timestamp;
+            this.due = due;
+            this.period = period;
+            this.number = number;
+            this.callback = callback;
+        }
+
+        void fire() throws Exception {
+            if (isCancelled()) {
+                return;
+            }
+            try {
+                callback.onProcessingTime(timestamp);
+            } catch (RejectedExecutionException taskHasEnded) {
+                return;
+            }
+            if (period > 0) {
+                add(timestamp + period, due + period * NANOS, period, callback);
+            }
+        }
+
+        @Override
+        public boolean isPeriodic() {
+            return period > 0;
+        }
+
+        @Override
+        public long getDelay(TimeUnit unit) {
+            return unit.convert(due - nowNanos(), TimeUnit.NANOSECONDS);
+        }
+
+        @Override
+        public int compareTo(Delayed other) {
+            Alarm that = (Alarm) other;
+            return due != that.due ? Long.compare(due, that.due) : Long.compare(number, that.number);
+        }
+    }
+}

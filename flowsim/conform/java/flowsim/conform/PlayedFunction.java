@@ -1,0 +1,151 @@
+package flowsim.conform;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.runtime.state.FunctionInitializationContext;
+import org.apache.flink.runtime.state.FunctionSnapshotContext;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
+import org.apache.flink.streaming.api.functions.source.legacy.RichParallelSourceFunction;
+import org.apache.flink.streaming.api.watermark.Watermark;
+
+/** Plays a script as a source function, which makes its watermarks itself. */
+final class PlayedFunction extends RichParallelSourceFunction<Long> implements CheckpointedFunction {
+    /** Source threads that do not wait: something may still come from them. */
+    private static final AtomicInteger BUSY = new AtomicInteger();
+
+    private final int node;
+    private final String scripts;
+    private transient Script script;
+    private transient ListState<String> state;
+    private transient Failures failures;
+    private transient volatile CountDownLatch waiting;
+    private volatile boolean running = true;
+
+    PlayedFunction(int node, JsonNode scripts) {
+        this.node = node;
+        this.scripts = scripts.toString();
+    }
+
+    static boolean isAnyBusy() {
+        return BUSY.get() > 0;
+    }
+
+    static void reset() {
+        BUSY.set(0);
+    }
+
+    @Override
+    public void initializeState(FunctionInitializationContext context) throws Exception {
+        int subtask = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
+        script = new Script(subtask, Script.parsed(scripts).get(subtask));
+        failures = Failures.of(node, subtask, getRuntimeContext().getTaskInfo().getAttemptNumber());
+        state = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("position", Types.STRING));
+        script.start();
+        if (context.isRestored()) {
+            script.at = script.entries.length; // nothing is stored of a subtask that had finished
+            for (String position : state.get()) {
+                script.restore(position);
+            }
+        }
+    }
+
+    @Override
+    public void snapshotState(FunctionSnapshotContext context) throws Exception {
+        List<String> positions = new ArrayList<>();
+        positions.add(script.position());
+        state.update(positions);
+    }
+
+    @Override
+    public void run(SourceContext<Long> context) throws Exception {
+        BUSY.incrementAndGet();
+        try {
+            // All tasks run before the first of them gets something.
+            await(ManualTime.nowNanos());
+            while (running) {
+                long due = script.waitsUntil();
+                if (due >= 0) {
+                    await(due);
+                    continue;
+                }
+                if (script.isOver() || script.entry().get(1).asText().equals("end")) {
+                    script.at = script.entries.length;
+                    return;
+                }
+                synchronized (context.getCheckpointLock()) {
+                    JsonNode entry = script.entry();
+                    if (entry.get(1).asText().equals("r")) {
+                        failures.beforeRecord(script.emitted++);
+                    }
+                    play(entry, context);
+                    script.at++;
+                }
+            }
+        } finally {
+            BUSY.decrementAndGet();
+        }
+    }
+
+    private void await(long due) throws InterruptedException {
+        CountDownLatch latch = new CountDownLatch(1);
+        waiting = latch;
+        ManualTime.after(
+                due - ManualTime.nowNanos(),
+                () -> {
+                    if (latch.getCount() > 0) {
+                        BUSY.incrementAndGet();
+                        latch.countDown();
+                    }
+                });
+        BUSY.decrementAndGet();
+        boolean isWoken = false;
+        try {
+            latch.await();
+            isWoken = true;
+        } finally {
+            if (!isWoken) {
+                BUSY.incrementAndGet();
+            }
+        }
+    }
+
+    private void play(JsonNode entry, SourceContext<Long> context) {
+        switch (entry.get(1).asText()) {
+            case "r":
+                if (!entry.get(3).isNull()) {
+                    script.previous = entry.get(3).asLong();
+                }
+                if (script.previous == null) {
+                    context.collect(entry.get(2).asLong());
+                } else {
+                    context.collectWithTimestamp(entry.get(2).asLong(), script.previous);
+                }
+                break;
+            case "w":
+                context.emitWatermark(new Watermark(entry.get(2).asLong()));
+                break;
+            case "i":
+                context.markAsTemporarilyIdle();
+                break;
+            default:
+                script.wakeNanos = ManualTime.nowNanos() + entry.get(2).asLong();
+        }
+    }
+
+    @Override
+    public void cancel() {
+        running = false;
+        CountDownLatch latch = waiting;
+        if (latch != null && latch.getCount() > 0) {
+            BUSY.incrementAndGet();
+            latch.countDown();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+"""What the subtasks of a job saw: the records, watermarks and statuses that came to each operator, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from flowsim.cluster.components import Components, SubtaskComponents
+from flowsim.graph.edge_expansion import Subtask
+from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.graph.job_graph import ChainedOperator
+from flowsim.operators.stream_operator import OperatorContext, OperatorInput
+from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
+from flowsim.values.record_text import value_text
+
+Kind = Literal["record", "watermark", "status"]
+
+
+class SeenElement(NamedTuple):
+    """One element that came to an operator."""
+
+    attempt: int
+    time_ns: int
+    """The time of the job's clock in ns."""
+    kind: Kind
+    input: int
+    """The index of the input."""
+    value: str
+    """A record as JSON, a watermark in ms, or ACTIVE or IDLE."""
+    timestamp: int | None
+    """The timestamp of a record in ms; None without one, and for other elements."""
+
+    @property
+    def content(self) -> tuple[Kind, int, str, int | None]:
+        """The element without its time and attempt."""
+        return self.kind, self.input, self.value, self.timestamp
+
+    def __str__(self) -> str:
+        at = "" if self.timestamp is None else f" @ {self.timestamp}"
+        side = f" input {self.input}" if self.input else ""
+        return f"{self.kind}{side} {self.value}{at}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a job did, on either side."""
+
+    status: str
+    """finished, failed, canceled, stopped or running."""
+    seen: Mapping[str, Sequence[SeenElement]] = field(default_factory=dict)
+    """By the operator's name and subtask, as in ``words/0``."""
+    cause: str | None = None
+    """Class and message of the error that ended the job."""
+    task: str | None = None
+    """The task that failed."""
+    checkpoints: Sequence[str] = ()
+    snapshot: str | None = None
+    """Where the last savepoint or retained checkpoint is."""
+
+
+class SeenComponents(Components):
+    """Notes what comes to every operator of a simulated job."""
+
+    __slots__ = ("seen",)
+
+    def __init__(self) -> None:
+        self.seen: dict[str, list[SeenElement]] = {}
+
+    def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
+        return [_SeenSubtask(subtask, self.seen) for subtask in execution.subtasks]
+
+
+class _SeenSubtask(SubtaskComponents):
+    __slots__ = ("_seen",)
+
+    def __init__(self, subtask: Subtask, seen: dict[str, list[SeenElement]]) -> None:
+        super().__init__(subtask)
+        self._seen = seen
+
+    def observe_operator(
+        self, chained: ChainedOperator, context: OperatorContext
+    ) -> Callable[[OperatorInput, int], OperatorInput] | None:
+        place = f"{chained.node.name}/{self.subtask.index}"
+        elements = self._seen.setdefault(place, [])
+        return lambda operator_input, index: _SeenInput(operator_input, index, context, elements)
+
+
+class _SeenInput(OperatorInput):
+    """Notes each element before the operator gets it."""
+
+    __slots__ = ("_input", "_index", "_context", "_elements")
+
+    def __init__(
+        self, operator_input: OperatorInput, index: int, context: OperatorContext, elements: list[SeenElement]
+    ) -> None:
+        self._input = operator_input
+        self._index = index
+        self._context = context
+        self._elements = elements
+
+    def process_element(self, value: object, timestamp: int | None) -> None:
+        self._note("record", value_text(value), timestamp)
+        self._input.process_element(value, timestamp)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self._note("watermark", str(timestamp), None)
+        self._input.process_watermark(timestamp)
+
+    def process_watermark_status(self, status: WatermarkStatus) -> None:
+        self._note("status", status.name, None)
+        self._input.process_watermark_status(status)
+
+    def process_latency_marker(self, marker: LatencyMarker) -> None:
+        self._input.process_latency_marker(marker)
+
+    def _note(self, kind: Kind, value: str, timestamp: int | None) -> None:
+        context = self._context
+        self._elements.append(
+            SeenElement(context.attempt_number, context.clock.now_ns, kind, self._index, value, timestamp)
+        )

@@ -41,7 +41,7 @@ from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.operator_outputs import ChainingOutput, CopyingChainingOutput, OperatorOutput, OutputEdge
-from flowsim.tasks.record_charge import ChargedOutput, RecordCharge
+from flowsim.tasks.record_charge import ChargedOutput, PausedTime, RecordCharge
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.units import NS_PER_MS
 
@@ -271,9 +271,18 @@ class Deployment:
         )
 
     def _charge_of(self, deployed: OperatorDeployment, task: StreamTask) -> RecordCharge | None:
-        """Returns what adds the costs of records that differ; None where all are equal, and on the real clock."""
-        cost = deployed.cost
-        return None if isinstance(cost, int) or not self.scheduler.is_virtual else RecordCharge(cost, task.clock)
+        """Returns what adds the costs of records that differ, and pauses; None without these, and on the real clock."""
+        node, subtask, cost = deployed.chained.node, deployed.subtask.index, deployed.cost
+        pauses = [
+            PausedTime(self._started_ns + pause.from_ns, self._started_ns + pause.to_ns)
+            for pause in node.pauses
+            if pause.subtask in (None, subtask)
+        ]
+        if not self.scheduler.is_virtual or (isinstance(cost, int) and not pauses):
+            return None
+        for pause in pauses:
+            task.timers.end_batch_at(pause.from_ns)
+        return RecordCharge(() if isinstance(cost, int) else cost, task.clock, pauses, task.end_inside_action)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
         """True if chained operators get copies of the output of ``operator`` (rule 5.10)."""

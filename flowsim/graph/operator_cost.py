@@ -13,6 +13,19 @@ RecordCosts = tuple[RecordCost, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """A time in which subtasks of an operator stand still, in ns after the start of the job, on the virtual clock.
+
+    The first record that arrives at ``from_ns`` or later, and before ``to_ns``, is processed at ``to_ns``. ``subtask`` None:
+    every subtask.
+    """
+
+    subtask: int | None
+    from_ns: int
+    to_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorCosts:
     """What replaces the constant cost of an operator: in single subtasks, and by functions of the record."""
 

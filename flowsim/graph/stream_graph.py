@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final, Literal
 
 from flowsim.graph.job_settings import JobSettings
-from flowsim.graph.operator_cost import OperatorCosts
+from flowsim.graph.operator_cost import OperatorCosts, Pause
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
@@ -94,6 +94,8 @@ class StreamNode:
     """Virtual cost per record in ns; None: the job's default (1 us)."""
     costs: OperatorCosts = field(default_factory=OperatorCosts)
     """The costs that differ from it."""
+    pauses: tuple[Pause, ...] = ()
+    """The times in which its subtasks stand still."""
     buffer_timeout_ms: int | None = None
     """The buffer timeout of the node's output edges; 0: always flush, -1: never; None: the job's default."""
     key_selectors: tuple[KeySelector | None, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from flowsim.connectors.files.input_file import InputFile
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.recorder import Recorder
 from flowsim.faults.catalogue import Fault
+from flowsim.graph.operator_cost import Pause
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.context import CompiledSink
 from flowsim.scenario.features.expect import ExpectModel
@@ -48,6 +49,8 @@ class CompiledScenario:
     """Actions on the running job."""
     failures: tuple[RunFailure, ...]
     """Failures of tasks and of the cluster."""
+    pauses: Mapping[str, tuple[Pause, ...]]
+    """The pauses of subtasks, by the nodes' names in the graph."""
     expect: ExpectModel
     recompute: Recompute | None
     phases: tuple[CompiledScenario, ...] = ()
@@ -70,6 +73,7 @@ class CompiledScenario:
         uids = {in_graph: name for name, in_graph in self.scenario.model.graph_names().items()}
         for node in graph.nodes.values():
             node.uid = uids.get(node.name, node.uid)
+            node.pauses = self.pauses.get(node.name, ())
         return graph
 
     @property

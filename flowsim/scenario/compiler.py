@@ -16,6 +16,7 @@ from flowsim.scenario.features.checkpointing import compile_checkpointing
 from flowsim.scenario.features.expect import RecomputeModel
 from flowsim.scenario.features.failures import compile_failures
 from flowsim.scenario.features.faults import compile_faults
+from flowsim.scenario.features.pauses import compile_pauses
 from flowsim.scenario.features.sinks import check_connections, compile_sink
 from flowsim.scenario.graph_checks import (
     check_expectations,
@@ -92,6 +93,7 @@ def _compiled(
         env.settings.checkpointing = compile_checkpointing(context, model.settings.checkpointing)
         actions = compile_actions(context, model.actions)
     failures = compile_failures(model.failures, names, problems)
+    pauses = compile_pauses(model.pauses or (), names, problems)
     check_expectations(model.expect, model, problems)
     check_timestamps(model, problems)
     recompute = None if model.recompute is None else _recompute(context, model, model.recompute)
@@ -105,6 +107,7 @@ def _compiled(
         faults,
         actions,
         failures,
+        pauses,
         model.expect,
         recompute,
     )

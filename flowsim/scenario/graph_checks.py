@@ -126,7 +126,7 @@ def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
 
 
 def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
-    """Reports unknown subtasks of failures: the number of subtasks is known only for the finished graph."""
+    """Reports unknown subtasks of failures and pauses: the number of subtasks is known only for the finished graph."""
     names = model.graph_names()
     parallelism = {node.name: node.parallelism for node in graph.nodes.values()}
     for index, failure in enumerate(model.failures):
@@ -134,6 +134,9 @@ def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems
         if failing is not None and failing.subtask >= (count := parallelism[names[failing.task]]):
             where = ("failures", index, "fail_task", "subtask")
             problems.at(where, _no_subtask(failing.task, count, failing.subtask))
+    for index, pause in enumerate(model.pauses or ()):
+        if pause.subtask is not None and pause.subtask >= (count := parallelism[names[pause.task]]):
+            problems.at(("pauses", index, "subtask"), _no_subtask(pause.task, count, pause.subtask))
 
 
 def _no_subtask(task: str, count: int, subtask: int) -> str:

@@ -10,6 +10,7 @@ from flowsim.scenario.features.actions import ActionModel
 from flowsim.scenario.features.expect import ExpectModel, RecomputeModel
 from flowsim.scenario.features.failures import FailureModel
 from flowsim.scenario.features.faults import FaultModel
+from flowsim.scenario.features.pauses import PauseOfTaskModel
 from flowsim.scenario.features.phases import PhaseModel
 from flowsim.scenario.features.sinks import SinkModel
 from flowsim.scenario.operators import OperatorModel
@@ -57,10 +58,13 @@ class ScenarioModel(Strict):
     failures: Annotated[list[FailureModel], Field(max_length=100)] = Field(
         default_factory=list, description="Failures of tasks and of the cluster, from which the job recovers."
     )
+    pauses: Annotated[list[PauseOfTaskModel], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Times in which subtasks stand still, for example to have data in flight."
+    )
     phases: Annotated[list[PhaseModel], Field(min_length=1, max_length=20)] | None = Field(
         default=None,
         description="The later phases of the run, each from the snapshot with which the phase before ended. "
-        "`actions`, `failures` and `expect` above belong to the first phase.",
+        "`actions`, `failures`, `pauses` and `expect` above belong to the first phase.",
     )
     faults: Annotated[list[FaultModel], Field(max_length=100)] = Field(
         default_factory=list, description="Faults that break a component of the simulator on purpose."

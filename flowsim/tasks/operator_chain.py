@@ -54,7 +54,7 @@ class OperatorWrapper:
         charge: RecordCharge | None = None,
         observe: Callable[[OperatorInput, int], OperatorInput] | None = None,
     ) -> None:
-        """``charge``: adds the costs of records if they differ; ``nominal_cost_ns`` is 0 then.
+        """``charge``: adds pauses, and the costs of records if they differ; ``nominal_cost_ns`` is 0 then.
 
         ``observe``: returns what stands before an input of the operator, by its index; None: nothing.
         """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 from flowsim.errors import BadInput
 from flowsim.graph.operator_cost import RecordCosts
 from flowsim.operators.stream_operator import OperatorInput, Value
@@ -11,17 +14,34 @@ from flowsim.task_clock import TaskClock
 from flowsim.values.durations import Duration
 
 
+class PausedTime(NamedTuple):
+    """A pause on the clock of the job."""
+
+    from_ns: int
+    to_ns: int
+
+
 class RecordCharge:
     """Computes the cost of each record of one operator subtask, and adds it to the clock of the task.
 
-    The scheduling policy scales the costs of a batch, as it scales constant costs.
+    The scheduling policy scales the costs of a batch, as it scales constant costs. A record that arrives in a pause waits
+    for its end.
     """
 
-    __slots__ = ("_costs", "_clock", "_numerator", "_denominator")
+    __slots__ = ("_costs", "_clock", "_pauses", "_let_time_pass", "_numerator", "_denominator")
 
-    def __init__(self, costs: RecordCosts, clock: TaskClock) -> None:
+    def __init__(
+        self,
+        costs: RecordCosts,
+        clock: TaskClock,
+        pauses: Sequence[PausedTime] = (),
+        let_time_pass: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``costs``: empty if all records have the same cost. ``let_time_pass``: other tasks run up to the end of a pause."""
         self._costs = costs
         self._clock = clock
+        self._pauses = sorted(pauses)
+        self._let_time_pass = let_time_pass
         self._numerator = self._denominator = 1
 
     def scale(self, numerator: int, denominator: int) -> None:
@@ -29,12 +49,23 @@ class RecordCharge:
         self._numerator, self._denominator = numerator, denominator
 
     def add(self, value: Value, input_index: int = 0) -> None:
-        """Adds the cost of a record. Raises BadInput unless it is 0 ns or more."""
+        """Adds the pause in which a record arrives, then its cost. Raises BadInput unless that is 0 ns or more."""
+        if self._pauses:
+            self._pause()
+        if not self._costs:
+            return
         cost = self._costs[input_index if len(self._costs) > 1 else 0](value)
         nanos = cost.nanos if isinstance(cost, Duration) else cost
         if type(nanos) is not int or nanos < 0:
             raise BadInput(f"the cost of a record: expected 0 ns or more, or a Duration, got {cost!r:.100}")
         self._clock.now_ns += nanos * self._numerator // self._denominator
+
+    def _pause(self) -> None:
+        for pause in self._pauses:
+            if pause.from_ns <= self._clock.now_ns < pause.to_ns:
+                self._clock.now_ns = pause.to_ns
+                # Mails that arrive in the pause come before those that the record causes.
+                self._let_time_pass()
 
 
 class ChargedInput(OperatorInput):

@@ -10,11 +10,12 @@ from pydantic import Field, field_validator
 from flowsim.scenario.features.actions import ActionModel
 from flowsim.scenario.features.expect import ExpectModel
 from flowsim.scenario.features.failures import FailureModel
+from flowsim.scenario.features.pauses import PauseOfTaskModel
 from flowsim.scenario.types import Strict
 from flowsim.scenario.yaml.overrides import replace_value
 from flowsim.scenario.yaml.positions import Path, PositionedDocument, YamlValue
 
-_OWN: Final = ("actions", "failures", "expect")
+_OWN: Final = ("actions", "failures", "pauses", "expect")
 """What each phase has for itself; everything else is that of the scenario."""
 _CHANGED: Final = ("settings", "sources", "operators", "sinks", "faults")
 """What a phase can change."""
@@ -33,6 +34,9 @@ class PhaseModel(Strict):
     )
     failures: Annotated[list[FailureModel], Field(max_length=100)] = Field(
         default_factory=list, description="Failures in this phase."
+    )
+    pauses: Annotated[list[PauseOfTaskModel], Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Pauses in this phase."
     )
     expect: ExpectModel = Field(
         default_factory=ExpectModel, description="The expected properties of the run of this phase."

@@ -89,7 +89,7 @@ class SimulatedAsyncFunction:
         return
 
     def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
-        attempt = _attempt(result_future)
+        attempt = attempt_of(result_future)
         if self._silence.selects(value, attempt, self._random):
             return
         fails = self._failure.selects(value, attempt, self._random)
@@ -122,7 +122,7 @@ def _some_calls(calls: float | Predicate | SomeCalls) -> SomeCalls:
     return SomeCalls(when=calls) if callable(calls) else SomeCalls(share=calls)
 
 
-def _attempt(result_future: ResultFuture) -> int:
+def attempt_of(result_future: ResultFuture) -> int:
     """Returns the attempt of a call, from 1; only an operator with retries makes more than one attempt."""
     attempts: int = getattr(result_future, "attempts", 1)
     return attempts

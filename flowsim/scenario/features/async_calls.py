@@ -14,8 +14,10 @@ from flowsim.datastream.common.time import Duration
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.functions.async_functions import AsyncFunction, ResultFutureFunction
 from flowsim.operators.async_wait import retry_strategies as core
+from flowsim.operators.async_wait.answered_calls import AnsweredAsyncFunction
 from flowsim.operators.async_wait.simulated_calls import NO_CALLS, OnTimeout, SimulatedAsyncFunction, SomeCalls
 from flowsim.scenario.context import CompileContext, CompiledStream, declared
+from flowsim.scenario.features.async_answers import AnswerModel, compile_answers
 from flowsim.scenario.features.async_latency import (
     A_FUNCTION,
     Latency,
@@ -53,7 +55,7 @@ from flowsim.scenario.types import (
 from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.positions import Path
 
-RESULTS = ("select", "add", "lookup", "python")
+RESULTS = ("select", "add", "lookup", "answers", "python")
 
 
 class SilentModel(Strict):
@@ -143,7 +145,7 @@ class RetryModel(Strict, json_schema_extra=exactly_one_of("fixed", "exponential"
 
 
 class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
-    """Asynchronous calls, several at a time; exactly one of select, add, lookup, python gives the results."""
+    """Asynchronous calls, several at a time; exactly one of select, add, lookup, answers, python gives the results."""
 
     mode: Annotated[
         Literal["ordered", "unordered"], FlinkNames(("ordered_wait", "ordered"), ("unordered_wait", "unordered"))
@@ -163,7 +165,9 @@ class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
         description="`mailbox`: the current design; `legacy`: the design before Flink 1.10 with an emitter thread "
         "and the checkpoint lock, for teaching.",
     )
-    latency: Latency | None = Field(default=None, description="How long calls take; required without `python`.")
+    latency: Latency | None = Field(
+        default=None, description="How long calls take; required without `python` and `answers`."
+    )
     spikes: SpikesModel | None = Field(default=None, description="A share of the calls has another latency.")
     fails: FailsModel | None = Field(
         default=None, description="Which calls complete with an error. Without `retry`, the first error fails the job."
@@ -179,6 +183,11 @@ class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
         description="The result: the record with these fields after its own; a known name replaces that field.",
     )
     lookup: LookupModel | None = Field(default=None, description="The result: the record with columns of a table.")
+    answers: Annotated[list[AnswerModel], Field(min_length=1, max_length=1000)] | None = Field(
+        default=None,
+        description="The answers of the calls, as written: a call takes the first [answer](#answer) whose `when` is true, "
+        "and fails without one.",
+    )
     python: PythonReference | None = Field(
         default=None,
         description="An `AsyncFunction` class of coroutines, or a `ResultFutureFunction` class; only with "
@@ -224,19 +233,21 @@ class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
 
     def file_names(self) -> list[str]:
         """Returns the files of the lookup table and of the latencies."""
-        latencies = [self.latency, None if self.spikes is None else self.spikes.latency]
+        latencies = [self.latency, *(each.latency for each in self.answers or ())]
+        latencies.append(None if self.spikes is None else self.spikes.latency)
         traces = [each.trace.path for each in latencies if isinstance(each, LatencyModel) and each.trace is not None]
         return ([] if self.lookup is None else [self.lookup.csv]) + traces
 
     def _check_calls(self, form: str) -> None:
-        if form != "python" and self.latency is None:
-            raise ValueError("expected latency: how long calls take")
-        if form == "python":
-            simulated = ("latency", "spikes", "fails", "silent")
-            present = [key for key in simulated if getattr(self, key) is not None]
-            present += ["on_timeout"] if self.on_timeout != "fail" else []
+        if form not in ("python", "answers"):
+            if self.latency is None:
+                raise ValueError("expected latency: how long calls take")
+        else:
+            present = [key for key in ("latency", "spikes", "fails", "silent") if getattr(self, key) is not None]
+            present += ["on_timeout"] if form == "python" and self.on_timeout != "fail" else []
             if present:
-                raise ValueError(f"a Python function makes its own calls, remove {' and '.join(present)}")
+                what = "a Python function makes its own calls" if form == "python" else "each answer has its own"
+                raise ValueError(f"{what}, remove {' and '.join(present)}")
         if self.fails is not None and self.fails.first_attempts is not None and self.retry is None:
             raise ValueError("fails.first_attempts needs retry: without retry there is only one attempt")
 
@@ -250,6 +261,10 @@ def compile_async(context: CompileContext, path: Path, model: AsyncModel, incomi
     if model.python is not None:
         schema = declared(model.fields)
         function = _user_defined(context, (*path, "python"), model.python)
+    elif model.answers is not None:
+        answers, schema = compile_answers(context, (*path, "answers"), model.answers, incoming.schema)
+        on_timeout = _on_timeout(context, (*path, "on_timeout"), model, incoming.schema, schema)
+        function = AnsweredAsyncFunction(answers, on_timeout)
     else:
         results, schema = _results(context, path, model, incoming.schema)
         function = _simulated(context, path, model, results, incoming.schema, schema)

@@ -121,12 +121,12 @@ def compile_timed_out(
     keep = model.add is not None
     at = (*path, "add" if keep else "select")
     function, schema = compile_answer(context, at, model.add or model.select or {}, record, keep=keep)
-    if not _fits(schema, result):
+    if not fits(schema, result):
         raise context.fail(at, f"expected the fields of the other results, {result.text()}, got {schema.text()}")
     return function
 
 
-def _fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
+def fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
     """Returns True if records of one schema are valid for the other schema; every integer type matches the others."""
     return schema.names == wanted.names and all(
         FieldType.ANY in (one, other) or one is other or (one.is_integer and other.is_integer)

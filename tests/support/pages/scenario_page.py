@@ -17,6 +17,7 @@ from flowsim.scenario import operators, scenario_model, settings
 from flowsim.scenario.features import (
     actions,
     alarms,
+    async_answers,
     async_calls,
     async_latency,
     async_results,
@@ -101,6 +102,7 @@ SECTIONS: Final[dict[str, type[Strict]]] = {
     "normal latency": async_latency.NormalLatencyModel,
     "lognormal latency": async_latency.LognormalLatencyModel,
     "exponential latency": async_latency.ExponentialLatencyModel,
+    "answer": async_answers.AnswerModel,
     "trace": async_latency.TraceLatencyModel,
     "spikes": async_latency.SpikesModel,
     "fails": async_calls.FailsModel,

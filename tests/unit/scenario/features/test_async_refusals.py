@@ -54,8 +54,12 @@ REFUSED: list[tuple[str, str, str]] = [
         ".chaining: unknown key 'chaining' (did you mean 'chaining' of operators.x?)",
     ),
     (OK + "capcity: 3\nadd: {m: n}", "19:7", ".capcity: unknown key 'capcity' (did you mean 'capacity'?)"),
-    (OK, "17:7", ": expected one of select, add, lookup, python, got none of them"),
-    (OK + "add: {m: n}\nselect: {m: n}", "17:7", ": expected one of select, add, lookup, python, got select and add"),
+    (OK, "17:7", ": expected one of select, add, lookup, answers, python, got none of them"),
+    (
+        OK + "add: {m: n}\nselect: {m: n}",
+        "17:7",
+        ": expected one of select, add, lookup, answers, python, got select and add",
+    ),
     (OK + "add: {}", "19:12", ".add: expected at least 1 entry, got a mapping of 0"),
     (OK + "add: {m: nn}", "19:16", ".add.m: unknown name 'nn' (did you mean 'n'?), at character 1 of 'nn'"),
     (

@@ -18,7 +18,7 @@ from flowsim.conform.java_machine import JavaMachine, compiled
 from flowsim.conform.plan import Plan
 from flowsim.conform.played_sources import PlayedEntry, played_sources
 from flowsim.conform.seen import Answer, SeenComponents, SeenElement
-from flowsim.conform.settings import configuration
+from flowsim.conform.settings import CommonJob, configuration
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.values import Keys, Numbers, Values
 from flowsim.errors import JobFailed
@@ -43,10 +43,11 @@ class Simulated:
     """When checkpoints and savepoints were triggered, in ns of the clock."""
 
 
-def simulated(graph: StreamGraph, options: RunOptions) -> Simulated:
+def simulated(job: CommonJob, options: RunOptions) -> Simulated:
     """Runs a job here."""
+    job.commits.clear()
     components, recorder = SeenComponents(), MemoryRecorder(Level.ELEMENTS)
-    result = MiniCluster(graph, replace(options, components=components, recorder=recorder)).run()
+    result = MiniCluster(job.graph, replace(options, components=components, recorder=recorder)).run()
     cause = task = None
     if result.error is not None:
         error: BaseException = result.error
@@ -58,11 +59,30 @@ def simulated(graph: StreamGraph, options: RunOptions) -> Simulated:
     events = [_CheckpointRow(*row[1:5]) for row in recorder.rows("checkpoints")]
     triggered = [each for each in events if each.action == CheckpointAction.TRIGGERED]
     completed = [
-        f"{each.time_ns} {SnapshotKind(each.type).name}" for each in events if each.action == CheckpointAction.COMPLETED
+        f"{each.checkpoint} {_KINDS[SnapshotKind(each.type)]}"
+        for each in events
+        if each.action == CheckpointAction.COMPLETED
     ]
-    answer = Answer(result.status.value, components.seen, cause, task, completed)
+    commits = {name: tuple(values) for name, values in job.commits.items() if values}
+    answer = Answer(result.status.value, components.seen, cause, task, completed, commits)
     snapshots = [(each.time_ns, SnapshotKind(each.type)) for each in triggered]
     return Simulated(answer, START_NS + result.elapsed_ns, snapshots)
+
+
+_KINDS = {
+    SnapshotKind.CHECKPOINT: "checkpoint",
+    SnapshotKind.FULL_CHECKPOINT: "checkpoint",
+    SnapshotKind.SAVEPOINT: "savepoint",
+    SnapshotKind.SUSPEND: "savepoint of a stop",
+    SnapshotKind.TERMINATE: "savepoint of a stop with drain",
+}
+_KINDS_IN_FLINK = {
+    "Checkpoint": "checkpoint",
+    "Full Checkpoint": "checkpoint",
+    "Savepoint": "savepoint",
+    "Suspend Savepoint": "savepoint of a stop",
+    "Terminate Savepoint": "savepoint of a stop with drain",
+}
 
 
 class _CheckpointRow(NamedTuple):
@@ -141,16 +161,17 @@ class FlinkRunner:
         self._cluster.close()
         self._machine.close()
 
-    def run(self, graph: StreamGraph, options: RunOptions, here: Simulated, snapshots: Path) -> Answer:
+    def run(self, job: CommonJob, options: RunOptions, here: Simulated, snapshots: Path) -> Answer:
         """Runs a job on Flink; it writes snapshots to this folder. Raises Unsupported for a job that it cannot run."""
         values, objects = Values(), Numbers()
         side = FlinkSide(self._bridge, values, objects, Keys())
+        graph = job.graph
         plan = Plan(graph, side, options.seed)
         data = plan.data()
         failures, failing = flink_failures(plan, options.failures)
         data["run"] = {
             "configuration": configuration(graph.settings, snapshots),
-            "scripts": _numbered(played_sources(graph, options), values),
+            "scripts": _numbered(played_sources(graph, options, here.ended_ns - START_NS), values),
             "failures": failures,
             "actions": [*flink_actions(here, options, snapshots), *failing],
             "until_ns": here.ended_ns + (0 if options.until_ns is not None else MARGIN_NS),
@@ -216,16 +237,25 @@ _STATUSES = {
 def _answer(answer: Mapping[str, Any], graph: StreamGraph, values: Values) -> Answer:
     names = {str(node.id): node.name for node in graph.nodes.values()}
     seen: dict[str, list[SeenElement]] = {}
+    commits: dict[str, tuple[str, ...]] = {}
     for place, events in answer["seen"].items():
         node, _, subtask = place.partition("/")
         if node in names:
             seen[f"{names[node]}/{subtask}"] = [_element(event, values) for event in events]
+        elif node == "commits":
+            listed = (values.values(event.split(",")) for event in events)
+            commits[names[subtask]] = tuple(map(value_text, listed))
     return Answer(
         _STATUSES.get(answer["status"], answer["status"]),
         seen,
         answer.get("cause"),
         answer.get("task"),
-        answer["seen"].get("checkpoints", ()),
+        [
+            f"{number} {_KINDS_IN_FLINK.get(kind, kind)}"
+            for number, kind, status in (line.split("\t") for line in answer["checkpoints"])
+            if status == "COMPLETED"
+        ],
+        commits,
         answer.get("snapshot"),
     )
 

@@ -137,6 +137,10 @@ class Plan:
         except Unsupported as refused:
             raise Unsupported(f"operator {node.name!r}: {refused}") from None
         described["kind"] = known.kind
+        if known.kind == "sink":
+            checkpointing = self.graph.settings.checkpointing
+            described["commits"] = node.two_phase_commit is not None and checkpointing is not None
+            described["final_checkpoint"] = checkpointing is not None and checkpointing.is_enabled
         if known.kind == "window" and node.description.params.get("all"):
             described["kind"] = "window_all"
         if known.called is not None:

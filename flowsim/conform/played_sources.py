@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from flowsim.cluster.components import Components, SubtaskComponents
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_bounds import RunBounds
 from flowsim.conform.unsupported import Unsupported
 from flowsim.connectors.script import ScriptedSource
 from flowsim.connectors.script_entries import EndEntry, Entry, IdleEntry, RecordEntry, SleepEntry, WatermarkEntry
@@ -23,13 +24,17 @@ from flowsim.units import NS_PER_MS
 
 PlayedEntry = list[object]
 """``[due, kind, ...]``: see ``Script.java``. Values of records are values, not numbers."""
-AT_ONCE = -1
+AT_ONCE: Final = -1
+_FOREVER_NS: Final = 10**17
+_STEPS: Final = 5_000_000
+"""The length of a job that reads one source, in steps of its event loop."""
 
 
-def played_sources(graph: StreamGraph, options: RunOptions) -> dict[int, list[list[PlayedEntry]]]:
+def played_sources(graph: StreamGraph, options: RunOptions, elapsed_ns: int) -> dict[int, list[list[PlayedEntry]]]:
     """Returns the entries of each subtask, by source node.
 
-    Scripts are what they say; any other source is read once by a job without its other operators.
+    Scripts are what they say. Any other source is read once by a job without its other operators, for as long as the
+    whole job took (``elapsed_ns``). Raises Unsupported for a source that cannot be read so.
     """
     found: dict[int, list[list[PlayedEntry]]] = {}
     for node in graph.nodes.values():
@@ -42,7 +47,7 @@ def played_sources(graph: StreamGraph, options: RunOptions) -> dict[int, list[li
         elif node.is_legacy_source:
             raise Unsupported(f"{node.name}: a source function of the user runs only here")
         else:
-            found[node.id] = _read(graph, node.id, options)
+            found[node.id] = _read(graph, node.id, replace(options, until_ns=elapsed_ns + NS_PER_MS))
     return found
 
 
@@ -65,9 +70,23 @@ def _read(graph: StreamGraph, node_id: int, options: RunOptions) -> list[list[Pl
     alone = StreamGraph(graph.name, replace(graph.settings, checkpointing=None, restart_strategy=None))
     alone.add_node(graph.nodes[node_id])
     reading = _Reading()
-    bounded = replace(options, recorder=None, actions=(), failures=(), components=reading)
-    MiniCluster(alone, bounded).run()
-    return [reading.entries.get(index, []) for index in range(graph.nodes[node_id].parallelism)]
+    bounded = replace(
+        options,
+        recorder=None,
+        actions=(),
+        failures=(),
+        savepoint=None,
+        components=reading,
+        bounds=RunBounds(steps=_STEPS),
+    )
+    result = MiniCluster(alone, bounded).run()
+    if result.error is not None:
+        raise Unsupported(f"{graph.nodes[node_id].name}: the source cannot be read alone: {result.error}")
+    scripts = [reading.entries.get(index, []) for index in range(graph.nodes[node_id].parallelism)]
+    for script in scripts:
+        if not script or script[-1][1:] != ["end", None]:
+            script.append([AT_ONCE, "sleep", _FOREVER_NS])
+    return scripts
 
 
 class _Reading(Components):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Literal, NamedTuple
 
 from flowsim.cluster.components import Components, SubtaskComponents
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.network.writers.partitioner import RebalancePartitioner, StreamPartitioner
 from flowsim.operators.stream_operator import OperatorContext, OperatorInput
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.values.record_text import value_text
@@ -55,6 +58,9 @@ class Answer:
     task: str | None = None
     """The task that failed."""
     checkpoints: Sequence[str] = ()
+    """Number and kind of each completed checkpoint and savepoint, as in ``3 checkpoint``, by number."""
+    commits: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The values of each commit as JSON, by the name of the sink."""
     snapshot: str | None = None
     """Where the last savepoint or retained checkpoint is."""
 
@@ -81,9 +87,20 @@ class _SeenSubtask(SubtaskComponents):
     def observe_operator(
         self, chained: ChainedOperator, context: OperatorContext
     ) -> Callable[[OperatorInput, int], OperatorInput] | None:
+        if chained.node.description.kind == "committer":
+            return None
         place = f"{chained.node.name}/{self.subtask.index}"
         elements = self._seen.setdefault(place, [])
         return lambda operator_input, index: _SeenInput(operator_input, index, context, elements)
+
+    def create_partitioner(
+        self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
+    ) -> StreamPartitioner:
+        """Creates a partitioner; one in turn begins with the first channel, as on Flink here."""
+        partitioner = super().create_partitioner(spec, channels, max_parallelism, random)
+        if isinstance(partitioner, RebalancePartitioner):
+            partitioner._last = channels - 1
+        return partitioner
 
 
 class _SeenInput(OperatorInput):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flowsim.cluster.job_execution import RunOptions
-from flowsim.cluster.run_actions import StopJob
+from flowsim.conform.sinks import Commits, with_noting_sink
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, NoRestart
 from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.operator_cost import OperatorCosts
@@ -22,8 +22,22 @@ class Difference:
     why: str
 
 
-def without_costs(graph: StreamGraph) -> tuple[StreamGraph, list[Difference]]:
-    """Returns the job as both sides can run it, and what was changed: costs, links, buffer timeouts, restart delays."""
+@dataclass(frozen=True, slots=True)
+class CommonJob:
+    """A job as both sides can run it."""
+
+    graph: StreamGraph
+    changes: tuple[Difference, ...]
+    """What differs from the job of the user."""
+    commits: Commits
+    """Filled by a run here."""
+
+
+def common_job(graph: StreamGraph) -> CommonJob:
+    """Returns the job as both sides can run it: without costs, links, buffer timeouts, delays of restarts and output.
+
+    Raises Unsupported for a sink that cannot be replaced by one that writes nothing.
+    """
     settings, changes = graph.settings, list(_changes(graph))
     checkpointing = settings.checkpointing
     if checkpointing is not None:
@@ -41,10 +55,12 @@ def without_costs(graph: StreamGraph) -> tuple[StreamGraph, list[Difference]]:
         checkpointing=checkpointing,
         restart_strategy=restart,
     )
+    commits: Commits = {}
     made = StreamGraph(graph.name, common, edges=list(graph.edges))
     for node in graph.nodes.values():
-        made.add_node(replace(node, cost_ns=None, costs=OperatorCosts(), buffer_timeout_ms=None))
-    return made, changes
+        free = replace(node, cost_ns=None, costs=OperatorCosts(), buffer_timeout_ms=None)
+        made.add_node(with_noting_sink(free, commits) if node.description.kind == "sink" else free)
+    return CommonJob(made, tuple(changes), commits)
 
 
 def _changes(graph: StreamGraph) -> Iterator[Difference]:
@@ -53,6 +69,8 @@ def _changes(graph: StreamGraph) -> Iterator[Difference]:
         yield Difference("costs of records", "Flink's operators take no virtual time: 0 on both sides")
     if settings.buffer_timeout_ms or any(node.buffer_timeout_ms for node in nodes):
         yield Difference("buffer timeouts", "both sides send every record at once")
+    if any(edge.partitioner is not None and edge.partitioner.name == "REBALANCE" for edge in graph.edges):
+        yield Difference("the first channel of rebalance", "chance chooses it: the first one on both sides")
     if settings.links:
         yield Difference("links", "Flink has no simulated network: none on both sides")
     if settings.buffer_debloat is not None:
@@ -61,6 +79,9 @@ def _changes(graph: StreamGraph) -> Iterator[Difference]:
         yield Difference("adaptive_partitioner", "it depends on the load of channels: off on both sides")
     if settings.restart_strategy is not None and not isinstance(settings.restart_strategy, NoRestart):
         yield Difference("delays of restarts", "both sides restart at once")
+    checkpointing = settings.checkpointing
+    if checkpointing is not None and (checkpointing.sync_latency_ns or checkpointing.async_latency_ns):
+        yield Difference("durations of checkpoints", "Flink's checkpoints take no virtual time: 0 on both sides")
 
 
 def _has_cost(node: StreamNode) -> bool:
@@ -73,6 +94,7 @@ def configuration(settings: JobSettings, snapshots: Path) -> dict[str, str]:
     Checkpoints are triggered by the conductor, when they are due here; so Flink's own interval is long.
     """
     found = {
+        "web.checkpoints.history": "1000",
         "execution.buffer-timeout.interval": "0 ms",
         "pipeline.auto-watermark-interval": f"{settings.auto_watermark_interval_ms} ms",
         "pipeline.operator-chaining.enabled": str(settings.operator_chaining).lower(),
@@ -97,7 +119,8 @@ def configuration(settings: JobSettings, snapshots: Path) -> dict[str, str]:
 
 def _checkpointing(settings: CheckpointSettings, snapshots: Path) -> dict[str, str]:
     found = {
-        "execution.checkpointing.min-pause": "0 ms",
+        # Also before the first checkpoint of its own.
+        "execution.checkpointing.min-pause": "10 h",
         "execution.checkpointing.timeout": "1 min",
         "execution.checkpointing.mode": "EXACTLY_ONCE" if settings.exactly_once else "AT_LEAST_ONCE",
         "execution.checkpointing.dir": snapshots.as_uri(),
@@ -113,9 +136,6 @@ def _checkpointing(settings: CheckpointSettings, snapshots: Path) -> dict[str, s
     return found
 
 
-def options_without_schedule(options: RunOptions) -> RunOptions:
-    """Returns the options of a run in order of time."""
+def in_order_of_time(options: RunOptions) -> RunOptions:
+    """Returns the options of a run on the virtual clock, without a schedule of its own."""
     return replace(options, policy="fifo", clock="virtual")
-
-
-__all__ = ["Difference", "configuration", "fields", "options_without_schedule", "without_costs", "StopJob"]

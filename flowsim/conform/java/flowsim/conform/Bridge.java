@@ -7,6 +7,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.apache.flink.streaming.api.functions.async.ResultFuture;
@@ -111,11 +112,20 @@ public final class Bridge {
     }
 
     public static void complete(long future, String results) {
-        FUTURES.get(future).complete(numbers(results));
+        ifItStillRuns(() -> FUTURES.get(future).complete(numbers(results)));
     }
 
     public static void completeExceptionally(long future, String message, long error) {
-        FUTURES.get(future).completeExceptionally(new PythonError(message, error));
+        ifItStillRuns(() -> FUTURES.get(future).completeExceptionally(new PythonError(message, error)));
+    }
+
+    /** A task that has ended takes no answers. */
+    private static void ifItStillRuns(Runnable answer) {
+        try {
+            answer.run();
+        } catch (RejectedExecutionException taskHasEnded) {
+            // The answer is lost, as that of any thread is.
+        }
     }
 
     /** Calls the method {@code answer} of a Python object after this virtual time. */

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.io.network.api.writer.ChannelSelectorRecordWriter;
 import org.apache.flink.runtime.io.network.api.writer.MultipleRecordWriters;
 import org.apache.flink.runtime.io.network.api.writer.RecordWriter;
 import org.apache.flink.runtime.io.network.api.writer.ResultPartitionWriter;
@@ -24,6 +25,8 @@ import org.apache.flink.runtime.io.network.partition.consumer.LocalInputChannel;
 import org.apache.flink.runtime.io.network.partition.consumer.RemoteInputChannel;
 import org.apache.flink.runtime.taskmanager.InputGateWithMetrics;
 import org.apache.flink.runtime.taskmanager.Task;
+import org.apache.flink.streaming.runtime.partitioner.RebalancePartitioner;
+import org.apache.flink.streaming.runtime.partitioner.StreamPartitioner;
 import org.apache.flink.streaming.runtime.tasks.StreamTask;
 
 /** What is between the tasks of a job: in buffers that wait to be flushed, on the network, in buffers that wait to be read. */
@@ -55,18 +58,17 @@ final class Channels {
                 && field(RemoteInputChannel.class, channel, "partitionRequestClient") != null;
     }
 
-    /** Takes from the outputs of a task that they flush every record. */
-    static void flushOnlyByHand(Task task) throws ReflectiveOperationException {
-        Field always = RecordWriter.class.getDeclaredField("flushAlways");
-        always.setAccessible(true);
+    /** Lets writers in turn begin with the first channel: Flink lets chance choose it. */
+    static void beginWithFirstChannel(Task task) throws ReflectiveOperationException {
         for (RecordWriter<?> writer : writers(task)) {
-            always.setBoolean(writer, false);
-        }
-    }
-
-    static void flush(Task task) throws ReflectiveOperationException {
-        if (task.getExecutionState() == ExecutionState.RUNNING) {
-            writers(task).forEach(RecordWriter::flushAll);
+            if (writer instanceof ChannelSelectorRecordWriter) {
+                Object selector = field(ChannelSelectorRecordWriter.class, writer, "channelSelector");
+                if (selector instanceof RebalancePartitioner) {
+                    Field next = RebalancePartitioner.class.getDeclaredField("nextChannelToSendTo");
+                    next.setAccessible(true);
+                    next.setInt(selector, (Integer) field(StreamPartitioner.class, selector, "numberOfChannels") - 1);
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 package flowsim.conform;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.checkpoint.AbstractCheckpointStats;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
 import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
@@ -60,8 +62,9 @@ public final class Cluster {
         MiniCluster running = cluster(needed);
         running.submitJob(graph).get(LONGEST_SECONDS, TimeUnit.SECONDS);
         Map<String, Object> answer = new LinkedHashMap<>();
-        Conductor conductor =
-                new Conductor(running, graph.getJobID(), upstreamFirst, subtasks, heads(graph, plan));
+        Map<JobVertexID, Integer> heads = heads(graph, plan);
+        Seen.setHeads(heads.values());
+        Conductor conductor = new Conductor(running, graph.getJobID(), upstreamFirst, subtasks, heads);
         boolean isOver;
         try {
             conductor.conduct(plan.get("run").get("actions"), plan.get("run").get("until_ns").asLong());
@@ -82,6 +85,7 @@ public final class Cluster {
             answer.put("task", failedTask(ended));
         }
         answer.put("snapshot", conductor.snapshot());
+        answer.put("checkpoints", checkpoints(ended));
         answer.put("seen", Seen.events());
         return Script.JSON.writeValueAsString(answer);
     }
@@ -100,6 +104,19 @@ public final class Cluster {
             }
         }
         return heads;
+    }
+
+    /** {@code id type status} of every checkpoint and savepoint, by id. */
+    private static List<String> checkpoints(AccessExecutionGraph graph) {
+        List<String> found = new ArrayList<>();
+        if (graph.getCheckpointStatsSnapshot() != null) {
+            for (AbstractCheckpointStats each : graph.getCheckpointStatsSnapshot().getHistory().getCheckpoints()) {
+                String kind = each.getProperties().getCheckpointType().getName();
+                found.add(each.getCheckpointId() + "\t" + kind + "\t" + each.getStatus());
+            }
+        }
+        Collections.reverse(found);
+        return found;
     }
 
     private static void cancel(MiniCluster running, JobID job) throws Exception {

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
 import org.apache.flink.core.execution.CheckpointType;
@@ -41,6 +42,7 @@ import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
  */
 final class Conductor {
     private static final int LONGEST_SECONDS = 60;
+    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final MiniCluster cluster;
@@ -52,7 +54,7 @@ final class Conductor {
     private final Map<JobVertexID, Integer> vertices;
     private List<Task> tasks = List.of();
     private Channels channels;
-    private String snapshot;
+    private volatile String snapshot;
 
     Conductor(
             MiniCluster cluster,
@@ -84,39 +86,38 @@ final class Conductor {
         }
         awaitRunning();
         settle();
-        long idleSince = System.nanoTime();
+        long quietSince = System.nanoTime();
         while (!result.isDone()) {
-            if (ManualTime.nextNanos() > until) {
-                if (ManualTime.nextNanos() < Long.MAX_VALUE || System.nanoTime() - idleSince > IDLE_NANOS) {
-                    return; // nothing more is due, and the job does not end
-                }
-                TimeUnit.MICROSECONDS.sleep(200);
-            } else {
+            long next = ManualTime.nextNanos();
+            if (next <= until) {
                 ManualTime.fireNext();
-                idleSince = System.nanoTime();
+                quietSince = System.nanoTime();
+            } else if (System.nanoTime() - quietSince > IDLE_NANOS || next < Long.MAX_VALUE && anyRuns()) {
+                return; // nothing more is due, and the job does not end
+            } else {
+                TimeUnit.MICROSECONDS.sleep(200);
             }
             settle();
         }
     }
 
+    private boolean anyRuns() {
+        return tasks.stream().anyMatch(Conductor::isRunning);
+    }
+
     private void act(JsonNode action) {
         try {
+            String folder = action.path("directory").asText();
             switch (action.get("kind").asText()) {
                 case "checkpoint":
-                    remember(cluster.triggerCheckpoint(job, CheckpointType.DEFAULT), action, "checkpoint");
+                    follow(cluster.triggerCheckpoint(job, CheckpointType.DEFAULT));
                     break;
                 case "savepoint":
-                    remember(
-                            cluster.triggerSavepoint(job, action.get("directory").asText(), false, SavepointFormatType.CANONICAL),
-                            action,
-                            "savepoint");
+                    follow(cluster.triggerSavepoint(job, folder, false, SavepointFormatType.CANONICAL));
                     break;
                 case "stop_with_savepoint":
                     boolean drain = action.get("drain").asBoolean();
-                    remember(
-                            cluster.stopWithSavepoint(job, action.get("directory").asText(), drain, SavepointFormatType.CANONICAL),
-                            action,
-                            "savepoint");
+                    follow(cluster.stopWithSavepoint(job, folder, drain, SavepointFormatType.CANONICAL));
                     break;
                 case "fail":
                     fail(action);
@@ -133,6 +134,28 @@ final class Conductor {
         }
     }
 
+    /** A snapshot takes no time of the job, unless a task cannot take part: then time goes on meanwhile. */
+    private void follow(CompletableFuture<?> pending) throws Exception {
+        pending.thenAccept(path -> snapshot = path == null ? snapshot : path.toString());
+        long from = Seen.notifications();
+        awaitQuiet(() -> pending.isDone());
+        if (pending.isDone() && !pending.isCompletedExceptionally()) {
+            awaitQuiet(() -> Seen.notifications() - from >= watched());
+        }
+    }
+
+    private void awaitQuiet(BooleanSupplier condition) throws Exception {
+        long deadline = System.nanoTime() + GRACE_NANOS;
+        while (!condition.getAsBoolean() && !result.isDone() && !hasFailed() && System.nanoTime() < deadline) {
+            TimeUnit.MICROSECONDS.sleep(100);
+        }
+    }
+
+    /** How many tasks are told that a checkpoint is complete. */
+    private long watched() {
+        return tasks.stream().filter(Conductor::isRunning).count();
+    }
+
     private void fail(JsonNode action) throws Exception {
         for (Task task : tasks) {
             if (task.getTaskInfo().getIndexOfThisSubtask() == action.get("subtask").asInt()
@@ -140,22 +163,6 @@ final class Conductor {
                     && vertices.get(task.getJobVertexId()) == action.get("node").asInt()) {
                 task.failExternally(new IllegalStateException(action.get("message").asText()));
             }
-        }
-    }
-
-    /** Waits for a snapshot, which is over in no time of the job, while tasks go on. */
-    private void remember(CompletableFuture<?> pending, JsonNode action, String kind) throws Exception {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
-        while (!pending.isDone() && !result.isDone() && System.nanoTime() < deadline) {
-            TimeUnit.MICROSECONDS.sleep(100);
-        }
-        long at = ManualTime.nowNanos();
-        try {
-            Object found = pending.get(LONGEST_SECONDS, TimeUnit.SECONDS);
-            snapshot = found == null ? snapshot : found.toString();
-            Seen.note("checkpoints", at, kind, "completed");
-        } catch (java.util.concurrent.ExecutionException e) {
-            Seen.note("checkpoints", at, kind, "failed", Cluster.innermost(e));
         }
     }
 
@@ -236,6 +243,11 @@ final class Conductor {
                 found.removeIf(task -> !isRunning(task));
                 if (areConnected(found)) {
                     found.sort((a, b) -> places.get(a.getJobVertexId()) - places.get(b.getJobVertexId()));
+                    for (Task task : found) {
+                        if (!tasks.contains(task)) {
+                            Channels.beginWithFirstChannel(task);
+                        }
+                    }
                     tasks = found;
                     channels = new Channels(true);
                     channels.of(found);

@@ -11,6 +11,7 @@ import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.dag.Transformation;
 import org.apache.flink.api.java.functions.KeySelector;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.streaming.api.connector.sink2.CommittableMessage;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.KeyedStream;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
@@ -109,6 +110,10 @@ final class Interpreter {
             case "keyed_broadcast":
                 return watched(node, Broadcasts.keyed(keyed(node, 0), input(node, 1), given, function(given)));
             case "sink":
+                if (given.get("commits").asBoolean()) {
+                    committing(node, given);
+                    return null;
+                }
                 return watched(node, input(node, 0).map(value -> value).returns(Types.LONG));
             default:
                 throw new IllegalArgumentException("unknown operator " + given.get("kind"));
@@ -117,13 +122,24 @@ final class Interpreter {
 
     private SingleOutputStreamOperator<Long> source(JsonNode node, JsonNode given) {
         int id = node.get("id").asInt();
-        String name = node.get("name").asText();
+        String name = nameInFlink(node);
         JsonNode scripts = plan.get("run").get("scripts").get(String.valueOf(id));
         if (given.get("legacy").asBoolean()) {
             return env.addSource(new PlayedFunction(id, scripts), name, Types.LONG);
         }
         WatermarkStrategy<Long> strategy = Watermarks.strategy(given.get("watermarks"));
         return env.fromSource(new PlayedSource(id, scripts), strategy, name, Types.LONG);
+    }
+
+    private void committing(JsonNode node, JsonNode given) {
+        int id = node.get("id").asInt();
+        SingleOutputStreamOperator<CommittableMessage<String>> writer = Sinks.writer(input(node, 0), id);
+        Seen.watch(writer.getTransformation(), id);
+        finished(node, writer);
+        Sinks.committer(writer, id, given.get("final_checkpoint").asBoolean())
+                .name(node.get("name").asText() + ": Committer")
+                .uid("Sink Committer: " + node.get("uid").asText())
+                .setParallelism(node.get("parallelism").asInt());
     }
 
     private SingleOutputStreamOperator<Long> intervalJoin(JsonNode node, JsonNode given) {
@@ -226,6 +242,13 @@ final class Interpreter {
         }
     }
 
+    /** Flink puts {@code Source: } before the names of sources itself. */
+    private static String nameInFlink(JsonNode node) {
+        String name = node.get("name").asText();
+        boolean isSource = node.get("operator").get("kind").asText().equals("source");
+        return isSource && name.startsWith("Source: ") ? name.substring("Source: ".length()) : name;
+    }
+
     // What every operator has.
 
     private DataStream<Long> watched(JsonNode node, SingleOutputStreamOperator<Long> stream) {
@@ -236,8 +259,8 @@ final class Interpreter {
         return finished(node, stream);
     }
 
-    private DataStream<Long> finished(JsonNode node, SingleOutputStreamOperator<Long> stream) {
-        stream.name(node.get("name").asText()).uid(node.get("uid").asText());
+    private static <T> DataStream<T> finished(JsonNode node, SingleOutputStreamOperator<T> stream) {
+        stream.name(nameInFlink(node)).uid(node.get("uid").asText());
         if (!node.get("operator").get("kind").asText().equals("window_all")) {
             stream.setParallelism(node.get("parallelism").asInt());
         }

@@ -26,6 +26,7 @@ final class ManualTime implements TimerService {
 
     private static final PriorityQueue<Alarm> ALARMS = new PriorityQueue<>();
     private static final long NANOS = 1_000_000;
+    private static final long LAST = Long.MAX_VALUE;
     private static long now;
     private static long made;
     private boolean terminated;
@@ -88,16 +89,24 @@ final class ManualTime implements TimerService {
 
     /** Runs {@code action} on the thread that moves time, after this time. */
     static synchronized void after(long nanos, Runnable action) {
-        at(now + nanos, action);
+        ALARMS.add(new Alarm(0, now + nanos, 0, LAST, made++, timestamp -> action.run()));
     }
 
-    /** The same at a time of the clock. */
+    /** Runs an action of the job at a time of its clock, behind what else is due then. */
     static synchronized void at(long due, Runnable action) {
-        ALARMS.add(new Alarm(0, due, 0, made++, timestamp -> action.run()));
+        ALARMS.add(new Alarm(0, due + 2, 0, LAST, made++, timestamp -> action.run()));
+    }
+
+    /**
+     * Wakes a source at a time of the clock, before what else is due then. Those of one moment are woken by node and subtask,
+     * not as their threads happened to ask.
+     */
+    static synchronized void wakeAt(long due, int node, int subtask, Runnable action) {
+        ALARMS.add(new Alarm(0, due, 0, ((long) node << 20) + subtask, made++, timestamp -> action.run()));
     }
 
     private static synchronized Alarm add(long timestamp, long due, long period, ProcessingTimeCallback callback) {
-        Alarm alarm = new Alarm(timestamp, due, period, made++, callback);
+        Alarm alarm = new Alarm(timestamp, due, period, LAST, made++, callback);
         ALARMS.add(alarm);
         return alarm;
     }
@@ -174,14 +183,16 @@ final class ManualTime implements TimerService {
         private final long timestamp;
         private final long due;
         private final long period;
+        private final long rank;
         private final long number;
         private final ProcessingTimeCallback callback;
 
-        Alarm(long timestamp, long due, long period, long number, ProcessingTimeCallback callback) {
+        Alarm(long timestamp, long due, long period, long rank, long number, ProcessingTimeCallback callback) {
             super(() -> null);
             this.timestamp = timestamp;
             this.due = due;
             this.period = period;
+            this.rank = rank;
             this.number = number;
             this.callback = callback;
         }
@@ -213,7 +224,9 @@ final class ManualTime implements TimerService {
         @Override
         public int compareTo(Delayed other) {
             Alarm that = (Alarm) other;
-            return due != that.due ? Long.compare(due, that.due) : Long.compare(number, that.number);
+            int order = Long.compare(due, that.due);
+            order = order != 0 ? order : Long.compare(rank, that.rank);
+            return order != 0 ? order : Long.compare(number, that.number);
         }
     }
 }

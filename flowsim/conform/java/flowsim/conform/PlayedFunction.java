@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.flink.api.common.state.CheckpointListener;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.typeinfo.Types;
@@ -16,7 +17,7 @@ import org.apache.flink.streaming.api.functions.source.legacy.RichParallelSource
 import org.apache.flink.streaming.api.watermark.Watermark;
 
 /** Plays a script as a source function, which makes its watermarks itself. */
-final class PlayedFunction extends RichParallelSourceFunction<Long> implements CheckpointedFunction {
+final class PlayedFunction extends RichParallelSourceFunction<Long> implements CheckpointedFunction, CheckpointListener {
     /** Source threads that do not wait: something may still come from them. */
     private static final AtomicInteger BUSY = new AtomicInteger();
 
@@ -58,6 +59,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
 
     @Override
     public void snapshotState(FunctionSnapshotContext context) throws Exception {
+        failures.inSnapshot(context.getCheckpointId());
         List<String> positions = new ArrayList<>();
         positions.add(script.position());
         state.update(positions);
@@ -96,8 +98,10 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     private void await(long due) throws InterruptedException {
         CountDownLatch latch = new CountDownLatch(1);
         waiting = latch;
-        ManualTime.after(
-                due - ManualTime.nowNanos(),
+        ManualTime.wakeAt(
+                due,
+                node,
+                script.subtask,
                 () -> {
                     if (latch.getCount() > 0) {
                         BUSY.incrementAndGet();
@@ -137,6 +141,12 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
             default:
                 script.wakeNanos = ManualTime.nowNanos() + entry.get(2).asLong();
         }
+    }
+
+    @Override
+    public void notifyCheckpointComplete(long checkpoint) {
+        Seen.notified(node);
+        failures.inNotification(checkpoint);
     }
 
     @Override

@@ -46,7 +46,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         int subtask = context.getIndexOfSubtask();
         JsonNode all = Script.parsed(scripts);
         Script script = new Script(subtask, subtask < all.size() ? all.get(subtask) : Script.parsed("[]"));
-        return new Reader(script, Failures.of(node, subtask, Seen.attemptOf(context)));
+        return new Reader(node, script, Failures.of(node, subtask, Seen.attemptOf(context)));
     }
 
     @Override
@@ -81,6 +81,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
     }
 
     private static final class Reader implements SourceReader<Long, Position> {
+        private final int node;
         private final Script script;
         private final Failures failures;
         private final Map<String, SourceOutput<Long>> outputs = new LinkedHashMap<>();
@@ -91,7 +92,8 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         private boolean isConducted;
         private CompletableFuture<Void> available = CompletableFuture.completedFuture(null);
 
-        Reader(Script script, Failures failures) {
+        Reader(int node, Script script, Failures failures) {
+            this.node = node;
             this.script = script;
             this.failures = failures;
         }
@@ -222,7 +224,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         private void waitUntil(long due) {
             CompletableFuture<Void> future = new CompletableFuture<>();
             available = future;
-            ManualTime.after(due - ManualTime.nowNanos(), () -> future.complete(null));
+            ManualTime.wakeAt(due, node, script.subtask, () -> future.complete(null));
         }
 
         @Override
@@ -239,9 +241,16 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
 
         @Override
         public List<Position> snapshotState(long checkpoint) {
+            failures.inSnapshot(checkpoint);
             List<Position> positions = new ArrayList<>();
             positions.add(new Position(script.position()));
             return positions;
+        }
+
+        @Override
+        public void notifyCheckpointComplete(long checkpoint) {
+            Seen.notified(node);
+            failures.inNotification(checkpoint);
         }
 
         @Override

@@ -5,12 +5,14 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.flink.api.common.operators.MailboxExecutor;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperatorFactory;
@@ -30,6 +32,9 @@ import org.apache.flink.streaming.runtime.watermarkstatus.WatermarkStatus;
 class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
         implements OneInputStreamOperatorFactory<Long, OUT>, TwoInputStreamOperatorFactory<Long, Long, OUT> {
     private static final ConcurrentSkipListMap<String, List<String>> EVENTS = new ConcurrentSkipListMap<>();
+
+    private static final AtomicLong NOTIFICATIONS = new AtomicLong();
+    private static volatile Set<Integer> heads = Set.of();
 
     private final StreamOperatorFactory<OUT> factory;
     private final int node;
@@ -61,6 +66,22 @@ class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
         EVENTS.computeIfAbsent(place, ignored -> Collections.synchronizedList(new ArrayList<>())).add(event.toString());
     }
 
+    /** The nodes at the heads of chains. */
+    static void setHeads(Collection<Integer> nodes) {
+        heads = Set.copyOf(nodes);
+    }
+
+    /** How many tasks were told that a checkpoint is complete. */
+    static long notifications() {
+        return NOTIFICATIONS.get();
+    }
+
+    static void notified(int node) {
+        if (heads.contains(node)) {
+            NOTIFICATIONS.incrementAndGet();
+        }
+    }
+
     static int attemptOf(SourceReaderContext context) throws ReflectiveOperationException {
         return ManualTime.taskOf(context).getEnvironment().getTaskInfo().getAttemptNumber();
     }
@@ -88,7 +109,7 @@ class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
         StreamOperator<OUT> operator = factory.createStreamOperator(parameters);
         int subtask = task.getEnvironment().getTaskInfo().getIndexOfThisSubtask();
         int attempt = task.getEnvironment().getTaskInfo().getAttemptNumber();
-        Watched watched = new Watched(operator, node + "/" + subtask, attempt, Failures.of(node, subtask, attempt));
+        Watched watched = new Watched(operator, node, subtask, attempt);
         return (T) Proxy.newProxyInstance(Seen.class.getClassLoader(), watched.interfaces(), watched::invoke);
     }
 
@@ -122,16 +143,18 @@ class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
 
     private static final class Watched {
         private final StreamOperator<?> operator;
+        private final int node;
         private final String place;
         private final int attempt;
         private final Failures failures;
         private long records;
 
-        Watched(StreamOperator<?> operator, String place, int attempt, Failures failures) {
+        Watched(StreamOperator<?> operator, int node, int subtask, int attempt) {
             this.operator = operator;
-            this.place = place;
+            this.node = node;
+            this.place = node + "/" + subtask;
             this.attempt = attempt;
-            this.failures = failures;
+            this.failures = Failures.of(node, subtask, attempt);
         }
 
         Class<?>[] interfaces() {
@@ -174,6 +197,7 @@ class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
                     failures.inSnapshot((Long) arguments[0]);
                     break;
                 case "notifyCheckpointComplete":
+                    notified(node);
                     failures.inNotification((Long) arguments[0]);
                     break;
                 default:

@@ -17,17 +17,19 @@ from flowsim.conform.flink_contexts import FlinkSide
 from flowsim.conform.java_machine import JavaMachine, compiled
 from flowsim.conform.plan import Plan
 from flowsim.conform.played_sources import PlayedEntry, played_sources
-from flowsim.conform.seen import Answer, SeenComponents, SeenElement
+from flowsim.conform.seen import Answer, SeenComponents, SeenElement, key_text
 from flowsim.conform.settings import CommonJob, configuration
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.values import Keys, Numbers, Values
 from flowsim.errors import JobFailed
 from flowsim.facts.kinds import CheckpointAction, Level, SnapshotKind
-from flowsim.graph.stream_graph import StreamGraph
+from flowsim.graph.stream_graph import StreamGraph, StreamNode
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.values.record_text import value_text
 
+MOST_ELEMENTS = 300_000
+"""How many elements the operators of a compared job may see."""
 MARGIN_NS = 10_000_000_000
 """How long after the end of the simulated job Flink's may go on, in ns of its clock."""
 
@@ -44,10 +46,15 @@ class Simulated:
 
 
 def simulated(job: CommonJob, options: RunOptions) -> Simulated:
-    """Runs a job here."""
+    """Runs a job here. Raises Unsupported for one whose operators see more than MOST_ELEMENTS."""
     job.commits.clear()
-    components, recorder = SeenComponents(), MemoryRecorder(Level.ELEMENTS)
+    components, recorder = SeenComponents(MOST_ELEMENTS), MemoryRecorder(Level.ELEMENTS)
     result = MiniCluster(job.graph, replace(options, components=components, recorder=recorder)).run()
+    if components.is_full:
+        raise Unsupported(
+            f"its operators see more than {MOST_ELEMENTS:,} elements: Flink would take too long, or the job has no end "
+            "without costs; give its sources fewer records, or a rate"
+        )
     cause = task = None
     if result.error is not None:
         error: BaseException = result.error
@@ -64,7 +71,9 @@ def simulated(job: CommonJob, options: RunOptions) -> Simulated:
         if each.action == CheckpointAction.COMPLETED
     ]
     commits = {name: tuple(values) for name, values in job.commits.items() if values}
-    answer = Answer(result.status.value, components.seen, cause, task, completed, commits)
+    answer = Answer(
+        _STATUSES.get(result.status.value, result.status.value), components.seen, cause, task, completed, commits
+    )
     snapshots = [(each.time_ns, SnapshotKind(each.type)) for each in triggered]
     return Simulated(answer, START_NS + result.elapsed_ns, snapshots)
 
@@ -231,20 +240,22 @@ _STATUSES = {
     "CANCELED": "canceled",
     "RUNNING": "running",
     "SUCCESS": "finished",
+    "stopped": "running",
+    "deadlocked": "running",
 }
 
 
 def _answer(answer: Mapping[str, Any], graph: StreamGraph, values: Values) -> Answer:
-    names = {str(node.id): node.name for node in graph.nodes.values()}
+    nodes = {str(node.id): node for node in graph.nodes.values()}
     seen: dict[str, list[SeenElement]] = {}
     commits: dict[str, tuple[str, ...]] = {}
     for place, events in answer["seen"].items():
         node, _, subtask = place.partition("/")
-        if node in names:
-            seen[f"{names[node]}/{subtask}"] = [_element(event, values) for event in events]
+        if node in nodes:
+            seen[f"{nodes[node].name}/{subtask}"] = [_element(event, values, nodes[node]) for event in events]
         elif node == "commits":
             listed = (values.values(event.split(",")) for event in events)
-            commits[names[subtask]] = tuple(map(value_text, listed))
+            commits[nodes[subtask].name] = tuple(map(value_text, listed))
     return Answer(
         _STATUSES.get(answer["status"], answer["status"]),
         seen,
@@ -260,13 +271,15 @@ def _answer(answer: Mapping[str, Any], graph: StreamGraph, values: Values) -> An
     )
 
 
-def _element(event: str, values: Values) -> SeenElement:
+def _element(event: str, values: Values, node: StreamNode) -> SeenElement:
     attempt, time_ns, kind, index, content, *rest = event.split(" ")
     place = int(attempt), int(time_ns)
     match kind:
         case "r":
             timestamp = None if rest[0] == "-" else int(rest[0])
-            return SeenElement(*place, "record", int(index), value_text(values.get(int(content))), timestamp)
+            value = values.get(int(content))
+            key = key_text(node, int(index), value)
+            return SeenElement(*place, "record", int(index), value_text(value), timestamp, key)
         case "w":
             return SeenElement(*place, "watermark", int(index), content, None)
         case _:

@@ -66,11 +66,7 @@ class Plan:
 
     def data(self) -> dict[str, object]:
         """Returns the plan as JSON values, without the section ``run``."""
-        settings = self.graph.settings
-        if settings.exchange is not ResultPartitionType.PIPELINED_BOUNDED:
-            raise Unsupported(
-                f"exchange {settings.exchange}: only pipelined exchanges have a time that can be conducted"
-            )
+        self._check_exchange(self.graph.settings.exchange)
         return {
             "flowsim_plan": PLAN_VERSION,
             "name": self.graph.name,
@@ -104,9 +100,12 @@ class Plan:
             "operator": self._source(node, operator) if node.is_source else self._operator(node, operator),
         }
 
+    def _check_exchange(self, exchange: ResultPartitionType | None) -> None:
+        if exchange is ResultPartitionType.BLOCKING:
+            raise Unsupported(f"exchange {exchange}: only pipelined exchanges have a time that can be conducted")
+
     def _edge(self, edge: StreamEdge) -> dict[str, object]:
-        if edge.exchange not in (None, ResultPartitionType.PIPELINED_BOUNDED, ResultPartitionType.PIPELINED):
-            raise Unsupported(f"exchange {edge.exchange}: only pipelined exchanges have a time that can be conducted")
+        self._check_exchange(edge.exchange)
         spec = edge.partitioner
         described: dict[str, object] = {
             "node": edge.source_id,

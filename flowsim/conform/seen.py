@@ -8,16 +8,19 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from flowsim.cluster.components import Components, SubtaskComponents
+from flowsim.errors import BadInput
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import ChainedOperator
-from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.graph.stream_graph import PartitionerSpec, StreamNode
 from flowsim.network.writers.partitioner import RebalancePartitioner, StreamPartitioner
 from flowsim.operators.stream_operator import OperatorContext, OperatorInput
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.values.record_text import value_text
 
 Kind = Literal["record", "watermark", "status"]
+Content = tuple[Kind, int, str, int | None]
+"""Kind, input, value and timestamp of an element."""
 
 
 class SeenElement(NamedTuple):
@@ -33,9 +36,11 @@ class SeenElement(NamedTuple):
     """A record as JSON, a watermark in ms, or ACTIVE or IDLE."""
     timestamp: int | None
     """The timestamp of a record in ms; None without one, and for other elements."""
+    key: str | None = None
+    """The key of a record as JSON, if the input is keyed."""
 
     @property
-    def content(self) -> tuple[Kind, int, str, int | None]:
+    def content(self) -> Content:
         """The element without its time and attempt."""
         return self.kind, self.input, self.value, self.timestamp
 
@@ -65,24 +70,45 @@ class Answer:
     """Where the last savepoint or retained checkpoint is."""
 
 
+def key_text(node: StreamNode, index: int, value: object) -> str | None:
+    """Returns the key of a record that comes to an input, as JSON; None if the input has no keys, or none of its kind."""
+    selectors = node.key_selectors or (node.key_selector,)
+    selector = selectors[index] if index < len(selectors) else None
+    if selector is None:
+        return None
+    try:
+        return value_text(selector(value))
+    except Exception:
+        return None  # The operator itself reports it.
+
+
 class SeenComponents(Components):
-    """Notes what comes to every operator of a simulated job."""
+    """Notes what comes to every operator of a simulated job; fails the job at more than ``limit`` elements."""
 
-    __slots__ = ("seen",)
+    __slots__ = ("seen", "_left", "is_full")
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.seen: dict[str, list[SeenElement]] = {}
+        self._left = limit
+        self.is_full = False
 
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
-        return [_SeenSubtask(subtask, self.seen) for subtask in execution.subtasks]
+        return [_SeenSubtask(subtask, self) for subtask in execution.subtasks]
+
+    def count(self) -> None:
+        """Counts an element."""
+        self._left -= 1
+        if self._left < 0:
+            self.is_full = True
+            raise BadInput("the job has too many elements to be compared")
 
 
 class _SeenSubtask(SubtaskComponents):
-    __slots__ = ("_seen",)
+    __slots__ = ("_all",)
 
-    def __init__(self, subtask: Subtask, seen: dict[str, list[SeenElement]]) -> None:
+    def __init__(self, subtask: Subtask, components: SeenComponents) -> None:
         super().__init__(subtask)
-        self._seen = seen
+        self._all = components
 
     def observe_operator(
         self, chained: ChainedOperator, context: OperatorContext
@@ -90,8 +116,8 @@ class _SeenSubtask(SubtaskComponents):
         if chained.node.description.kind == "committer":
             return None
         place = f"{chained.node.name}/{self.subtask.index}"
-        elements = self._seen.setdefault(place, [])
-        return lambda operator_input, index: _SeenInput(operator_input, index, context, elements)
+        elements, count = self._all.seen.setdefault(place, []), self._all.count
+        return lambda operator_input, index: _SeenInput(operator_input, index, context, elements, chained.node, count)
 
     def create_partitioner(
         self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
@@ -106,18 +132,26 @@ class _SeenSubtask(SubtaskComponents):
 class _SeenInput(OperatorInput):
     """Notes each element before the operator gets it."""
 
-    __slots__ = ("_input", "_index", "_context", "_elements")
+    __slots__ = ("_input", "_index", "_context", "_elements", "_node", "_count")
 
     def __init__(
-        self, operator_input: OperatorInput, index: int, context: OperatorContext, elements: list[SeenElement]
+        self,
+        operator_input: OperatorInput,
+        index: int,
+        context: OperatorContext,
+        elements: list[SeenElement],
+        node: StreamNode,
+        count: Callable[[], None],
     ) -> None:
         self._input = operator_input
         self._index = index
         self._context = context
         self._elements = elements
+        self._node = node
+        self._count = count
 
     def process_element(self, value: object, timestamp: int | None) -> None:
-        self._note("record", value_text(value), timestamp)
+        self._note("record", value_text(value), timestamp, key_text(self._node, self._index, value))
         self._input.process_element(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
@@ -131,8 +165,9 @@ class _SeenInput(OperatorInput):
     def process_latency_marker(self, marker: LatencyMarker) -> None:
         self._input.process_latency_marker(marker)
 
-    def _note(self, kind: Kind, value: str, timestamp: int | None) -> None:
+    def _note(self, kind: Kind, value: str, timestamp: int | None, key: str | None = None) -> None:
         context = self._context
+        self._count()
         self._elements.append(
-            SeenElement(context.attempt_number, context.clock.now_ns, kind, self._index, value, timestamp)
+            SeenElement(context.attempt_number, context.clock.now_ns, kind, self._index, value, timestamp, key)
         )

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.scenario import paths
 from flowsim.scenario.language.expressions import CompiledRecord, Expression, compile_expression, compile_record
@@ -25,6 +25,9 @@ from flowsim.scenario.yaml.positions import Path as YamlPath
 from flowsim.scenario.yaml.problems import Problems
 
 T = TypeVar("T")
+
+OWN_FUNCTIONS: Final = "flowsim.testing.functions"
+"""The module whose functions run without ``--allow-python``."""
 
 
 class Failed(Exception):
@@ -207,9 +210,11 @@ def emitted_by(model: FunctionModel, stream: DataStream) -> CompiledStream:
 
 def load_function(reference: str, folder: Path, *, allow_python: bool) -> Callable[..., object]:
     """Loads the object of ``package.module:function``; searches modules beside the scenario first. Raises BadInput."""
+    module_name, _, name = reference.partition(":")
+    if module_name == OWN_FUNCTIONS:
+        return _own_function(name)
     if not allow_python:
         raise BadInput(f"{reference} is Python code and runs only with --allow-python")
-    module_name, _, name = reference.partition(":")
     try:
         with _importing_from(folder):
             module = importlib.import_module(module_name)
@@ -219,6 +224,15 @@ def load_function(reference: str, folder: Path, *, allow_python: bool) -> Callab
     if not callable(value):
         raise BadInput(f"module {module_name!r} has no function or class {name!r}")
     return value
+
+
+def _own_function(name: str) -> Callable[..., object]:
+    """Returns one of flowsim's own functions for tests; raises BadInput."""
+    module = importlib.import_module(OWN_FUNCTIONS)
+    if name not in module.__all__:
+        raise BadInput(f"{OWN_FUNCTIONS} has no {name!r}{did_you_mean(name, module.__all__)}")
+    found: Callable[..., object] = getattr(module, name)
+    return found
 
 
 def _instance_of(found: object, kind: type[object], reference: str) -> object:

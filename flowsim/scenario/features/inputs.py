@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
@@ -45,10 +45,12 @@ _TYPES: dict[FieldType, Callable[[], TypeInformation]] = {
 
 
 class CustomPartitionModel(Strict):
-    """A Python function chooses the subtask of each record, from its key and the number of subtasks."""
+    """A function chooses the subtask of each record, from its key and the number of subtasks."""
 
-    python: Annotated[PythonReference, FlinkNames("partition_custom")] = Field(
-        description="A function of key and number of subtasks, or a `Partitioner` class: `package.module:name`."
+    python: Annotated[PythonReference | None, FlinkNames("partition_custom")] = Field(
+        default=None,
+        description="A function of key and number of subtasks, or a `Partitioner` class: `package.module:name`. Without it "
+        "the key, an integer, modulo the number of subtasks.",
     )
     key: Annotated[ExpressionSource, FlinkNames("key_selector")] = Field(
         description="The key of the record, which is passed to the function."
@@ -211,12 +213,22 @@ def _custom(
 ) -> DataStream:
     """Returns the stream with a custom partitioner (rule 2.2)."""
     key = key_expression(context, (*path, "key"), model.key, schema)
+    if model.python is None:
+        if not (key.type.is_integer or key.type is FieldType.ANY):
+            raise context.fail((*path, "key"), f"expected an integer without python, this key gives {key.type.value}")
+        return stream.partition_custom(modulo, key.function)
     at = (*path, "python")
     function = context.function(at, model.python, api.Partitioner)
     try:
         return stream.partition_custom(function, key.function)  # type: ignore[arg-type]
     except TypeError as error:
         raise context.fail(at, str(error)) from None
+
+
+def modulo(key: Any, subtasks: int) -> int:
+    """Returns the subtask of a key, also of one below 0."""
+    subtask: int = key % subtasks
+    return subtask
 
 
 def second_input(context: CompileContext, path: Path, to: str | Sequence[str], incoming: Incoming) -> CompiledStream:

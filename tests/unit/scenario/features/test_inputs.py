@@ -36,6 +36,17 @@ def test_custom_partition_with_invalid_subtask_fails_job(tmp_path: Path) -> None
     assert "the custom partitioner chose channel 3 of 3" in str(result.error)
 
 
+def test_custom_partition_without_python_takes_the_key_modulo_the_subtasks(tmp_path: Path) -> None:
+    """The keys of the rows are -1, 0, 10 and 1."""
+    text = HEAD + custom("x", "n - 2").replace('python: "flowsim_user_code:x", ', "")
+    job = compiled(text, tmp_path)
+    result = execute(job.stream_graph(), job.run_options())
+    read = {task.name: task.records_in for task in result.tasks if task.name.startswith("subtasks")}
+    assert read == {"subtasks (1/3)": 1, "subtasks (2/3)": 2, "subtasks (3/3)": 1}
+    (line,) = refused(text.replace("n - 2", "word"), tmp_path)
+    assert line.endswith("partition.key: expected an integer without python, this key gives string")
+
+
 @pytest.mark.parametrize(
     ("reference", "key", "allowed", "problem"),
     [

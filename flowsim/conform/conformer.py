@@ -183,6 +183,7 @@ class FlinkRunner:
             "scripts": _numbered(played_sources(graph, options, here.ended_ns - START_NS), values),
             "failures": failures,
             "actions": [*flink_actions(here, options, snapshots), *failing],
+            "ends": here.answer.status in ("finished", "failed", "canceled"),
             "until_ns": here.ended_ns + (0 if options.until_ns is not None else MARGIN_NS),
             "savepoint": None if options.savepoint is None else options.savepoint.path,
         }

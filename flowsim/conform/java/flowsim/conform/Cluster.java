@@ -41,6 +41,7 @@ public final class Cluster {
         Seen.clear();
         ManualTime.reset();
         PlayedFunction.reset();
+        Script.reset();
         Failures.set(plan.get("run").get("failures"));
         Configuration settings = new Configuration();
         plan.get("run").get("configuration").fields().forEachRemaining(each -> settings.setString(each.getKey(), each.getValue().asText()));
@@ -64,10 +65,11 @@ public final class Cluster {
         Map<String, Object> answer = new LinkedHashMap<>();
         Map<JobVertexID, Integer> heads = heads(graph, plan);
         Seen.setHeads(heads.values());
-        Conductor conductor = new Conductor(running, graph.getJobID(), upstreamFirst, subtasks, heads);
+        Conductor conductor = new Conductor(running, graph.getJobID(), upstreamFirst, subtasks, heads, sources(plan));
         boolean isOver;
         try {
-            conductor.conduct(plan.get("run").get("actions"), plan.get("run").get("until_ns").asLong());
+            JsonNode run = plan.get("run");
+            conductor.conduct(run.get("actions"), run.get("until_ns").asLong(), run.get("ends").asBoolean());
             isOver = conductor.isOver();
         } catch (Exception e) {
             cancel(running, graph.getJobID()); // the next job must not hear of this one
@@ -88,6 +90,15 @@ public final class Cluster {
         answer.put("checkpoints", checkpoints(ended));
         answer.put("seen", Seen.events());
         return Script.JSON.writeValueAsString(answer);
+    }
+
+    private static int sources(JsonNode plan) {
+        int count = 0;
+        for (JsonNode node : plan.get("nodes")) {
+            boolean isSource = node.get("operator").get("kind").asText().equals("source");
+            count += isSource ? node.get("parallelism").asInt() : 0;
+        }
+        return count;
     }
 
     /** The node at the head of each chain, which has its name at the beginning. */

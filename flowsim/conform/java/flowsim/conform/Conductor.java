@@ -43,13 +43,15 @@ import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
 final class Conductor {
     private static final int LONGEST_SECONDS = 60;
     private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
-    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final MiniCluster cluster;
     private final JobID job;
     private final Map<JobVertexID, Integer> places = new HashMap<>();
     private final CompletableFuture<JobResult> result;
     private final int subtasks;
+    /** The number of subtasks of all sources. */
+    private final int sources;
     /** The node at the head of each chain. */
     private final Map<JobVertexID, Integer> vertices;
     private List<Task> tasks = List.of();
@@ -61,7 +63,9 @@ final class Conductor {
             JobID job,
             List<JobVertexID> upstreamFirst,
             int subtasks,
-            Map<JobVertexID, Integer> vertices) {
+            Map<JobVertexID, Integer> vertices,
+            int sources) {
+        this.sources = sources;
         this.vertices = vertices;
         this.cluster = cluster;
         this.job = job;
@@ -79,8 +83,11 @@ final class Conductor {
         return result.isDone();
     }
 
-    /** Conducts the job to its end, or until this time of its clock in ns. {@code actions} happen at their times. */
-    void conduct(JsonNode actions, long until) throws Exception {
+    /**
+     * Conducts the job to its end, or until this time of its clock in ns. {@code actions} happen at their times; {@code ends}:
+     * the job is expected to end.
+     */
+    void conduct(JsonNode actions, long until, boolean ends) throws Exception {
         for (JsonNode action : actions) {
             ManualTime.at(action.get("at_ns").asLong(), () -> act(action));
         }
@@ -92,7 +99,7 @@ final class Conductor {
             if (next <= until) {
                 ManualTime.fireNext();
                 quietSince = System.nanoTime();
-            } else if (System.nanoTime() - quietSince > IDLE_NANOS || next < Long.MAX_VALUE && anyRuns()) {
+            } else if (!ends && next < Long.MAX_VALUE || System.nanoTime() - quietSince > IDLE_NANOS) {
                 return; // nothing more is due, and the job does not end
             } else {
                 TimeUnit.MICROSECONDS.sleep(200);
@@ -101,15 +108,14 @@ final class Conductor {
         }
     }
 
-    private boolean anyRuns() {
-        return tasks.stream().anyMatch(Conductor::isRunning);
-    }
-
     private void act(JsonNode action) {
         try {
             String folder = action.path("directory").asText();
             switch (action.get("kind").asText()) {
                 case "checkpoint":
+                    if (Script.ended() == sources) {
+                        break; // Flink takes the last one by itself, when all data has ended
+                    }
                     follow(cluster.triggerCheckpoint(job, CheckpointType.DEFAULT));
                     break;
                 case "savepoint":

@@ -45,7 +45,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     @Override
     public void initializeState(FunctionInitializationContext context) throws Exception {
         int subtask = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
-        script = new Script(subtask, Script.parsed(scripts).get(subtask));
+        script = new Script(node, subtask, Script.parsed(scripts).get(subtask));
         failures = Failures.of(node, subtask, getRuntimeContext().getTaskInfo().getAttemptNumber());
         state = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("position", Types.STRING));
         script.start();
@@ -79,6 +79,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
                 }
                 if (script.isOver() || script.entry().get(1).asText().equals("end")) {
                     script.at = script.entries.length;
+                    script.end();
                     return;
                 }
                 synchronized (context.getCheckpointLock()) {

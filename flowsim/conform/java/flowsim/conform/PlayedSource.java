@@ -45,8 +45,8 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         ManualTime.useFor(context);
         int subtask = context.getIndexOfSubtask();
         JsonNode all = Script.parsed(scripts);
-        Script script = new Script(subtask, subtask < all.size() ? all.get(subtask) : Script.parsed("[]"));
-        return new Reader(node, script, Failures.of(node, subtask, Seen.attemptOf(context)));
+        Script script = new Script(node, subtask, subtask < all.size() ? all.get(subtask) : Script.parsed("[]"));
+        return new Reader(script, Failures.of(node, subtask, Seen.attemptOf(context)));
     }
 
     @Override
@@ -81,7 +81,6 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
     }
 
     private static final class Reader implements SourceReader<Long, Position> {
-        private final int node;
         private final Script script;
         private final Failures failures;
         private final Map<String, SourceOutput<Long>> outputs = new LinkedHashMap<>();
@@ -92,8 +91,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         private boolean isConducted;
         private CompletableFuture<Void> available = CompletableFuture.completedFuture(null);
 
-        Reader(int node, Script script, Failures failures) {
-            this.node = node;
+        Reader(Script script, Failures failures) {
             this.script = script;
             this.failures = failures;
         }
@@ -138,6 +136,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
             }
             if (script.isOver()) {
                 if (held.isEmpty()) {
+                    script.end();
                     return InputStatus.END_OF_INPUT;
                 }
                 for (String split : new ArrayList<>(outputs.keySet())) {
@@ -224,7 +223,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         private void waitUntil(long due) {
             CompletableFuture<Void> future = new CompletableFuture<>();
             available = future;
-            ManualTime.wakeAt(due, node, script.subtask, () -> future.complete(null));
+            ManualTime.wakeAt(due, script.node, script.subtask, () -> future.complete(null));
         }
 
         @Override
@@ -249,7 +248,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
 
         @Override
         public void notifyCheckpointComplete(long checkpoint) {
-            Seen.notified(node);
+            Seen.notified(script.node);
             failures.inNotification(checkpoint);
         }
 

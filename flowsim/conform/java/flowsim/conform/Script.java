@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
@@ -17,6 +19,9 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMap
 final class Script implements Serializable {
     static final ObjectMapper JSON = new ObjectMapper();
 
+    private static final Set<String> ENDED = ConcurrentHashMap.newKeySet();
+
+    final int node;
     final int subtask;
     final JsonNode[] entries;
     int at;
@@ -26,7 +31,8 @@ final class Script implements Serializable {
     /** Records that this attempt has emitted. */
     long emitted;
 
-    Script(int subtask, JsonNode entries) {
+    Script(int node, int subtask, JsonNode entries) {
+        this.node = node;
         this.subtask = subtask;
         this.entries = new JsonNode[entries.size()];
         for (int index = 0; index < this.entries.length; index++) {
@@ -42,7 +48,21 @@ final class Script implements Serializable {
         }
     }
 
+    static void reset() {
+        ENDED.clear();
+    }
+
+    /** How many subtasks of sources have reached their end. */
+    static int ended() {
+        return ENDED.size();
+    }
+
+    void end() {
+        ENDED.add(node + "/" + subtask);
+    }
+
     void start() {
+        ENDED.remove(node + "/" + subtask);
         startedNanos = ManualTime.nowNanos();
     }
 
@@ -59,6 +79,7 @@ final class Script implements Serializable {
         at = Integer.parseInt(parts[1]);
         previous = parts[2].equals("-") ? null : Long.valueOf(parts[2]);
         startedNanos = now - Long.parseLong(parts[3]);
+        ENDED.remove(node + "/" + subtask);
         wakeNanos = parts[4].equals("-") ? -1 : now + Long.parseLong(parts[4]);
     }
 

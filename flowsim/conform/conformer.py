@@ -159,6 +159,7 @@ class FlinkRunner:
         self._machine = machine
         self._bridge = machine.java.flowsim.conform.Bridge
         self._cluster = machine.java.flowsim.conform.Cluster
+        self._side = FlinkSide(self._bridge, Values(), Numbers(), Keys())
 
     @staticmethod
     def start(cache: Path) -> FlinkRunner:
@@ -171,9 +172,14 @@ class FlinkRunner:
         self._machine.close()
 
     def run(self, job: CommonJob, options: RunOptions, here: Simulated, snapshots: Path) -> Answer:
-        """Runs a job on Flink; it writes snapshots to this folder. Raises Unsupported for a job that it cannot run."""
-        values, objects = Values(), Numbers()
-        side = FlinkSide(self._bridge, values, objects, Keys())
+        """Runs a job on Flink; it writes snapshots to this folder. Raises Unsupported for a job that it cannot run.
+
+        A job with a savepoint continues the last one, whose values are in the savepoint by their numbers.
+        """
+        if options.savepoint is None:
+            self._side = FlinkSide(self._bridge, Values(), Numbers(), Keys())
+        side = self._side
+        values, objects = side.values, side.objects
         graph = job.graph
         plan = Plan(graph, side, options.seed)
         data = plan.data()
@@ -182,6 +188,16 @@ class FlinkRunner:
             "configuration": configuration(graph.settings, snapshots),
             "scripts": _numbered(played_sources(graph, options, here.ended_ns - START_NS), values),
             "failures": failures,
+            "pauses": [
+                {
+                    "node": node.id,
+                    "subtask": pause.subtask,
+                    "from_ns": START_NS + pause.from_ns,
+                    "to_ns": START_NS + pause.to_ns,
+                }
+                for node in graph.nodes.values()
+                for pause in node.pauses
+            ],
             "actions": [*flink_actions(here, options, snapshots), *failing],
             "ends": here.answer.status in ("finished", "failed", "canceled"),
             "until_ns": here.ended_ns + (0 if options.until_ns is not None else MARGIN_NS),

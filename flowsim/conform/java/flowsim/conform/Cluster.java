@@ -42,6 +42,7 @@ public final class Cluster {
         ManualTime.reset();
         PlayedFunction.reset();
         Script.reset();
+        Pauses.set(plan.get("run").get("pauses"));
         Failures.set(plan.get("run").get("failures"));
         Configuration settings = new Configuration();
         plan.get("run").get("configuration").fields().forEachRemaining(each -> settings.setString(each.getKey(), each.getValue().asText()));
@@ -172,6 +173,7 @@ public final class Cluster {
         settings.setString("taskmanager.memory.network.max", "64mb");
         settings.setString("taskmanager.memory.managed.size", "16mb");
         settings.setString("taskmanager.memory.segment-size", "4kb");
+        settings.setString("web.checkpoints.history", "1000");
         settings.setString("rest.bind-port", "0");
         settings.setString("rest.bind-address", "127.0.0.1");
         MiniCluster started =

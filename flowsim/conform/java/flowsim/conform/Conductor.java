@@ -168,6 +168,7 @@ final class Conductor {
                     && task.getTaskInfo().getAttemptNumber() == action.get("attempt").asInt()
                     && vertices.get(task.getJobVertexId()) == action.get("node").asInt()) {
                 task.failExternally(new IllegalStateException(action.get("message").asText()));
+                awaitQuiet(() -> false);
             }
         }
     }
@@ -207,8 +208,28 @@ final class Conductor {
         }
     }
 
+    /** Whether its thread stands still in a record: in a pause, or for a buffer that the pause of another one keeps. */
+    private static boolean isHeldUp(Task task) {
+        Thread thread = task.getExecutingThread();
+        if (Pauses.isPaused(thread)) {
+            return true;
+        }
+        if (Pauses.areNone() || thread.getState() != Thread.State.WAITING) {
+            return false;
+        }
+        for (StackTraceElement frame : thread.getStackTrace()) {
+            if (frame.getMethodName().equals("requestMemorySegmentBlocking")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether it waits inside an element, and reads nothing more until it gets a mail. */
     private static boolean isBlocked(Task task) throws ReflectiveOperationException {
+        if (isHeldUp(task)) {
+            return true;
+        }
         Object stream = field(Task.class, task, "invokable");
         return stream != null
                 && isIdle(task)
@@ -226,7 +247,7 @@ final class Conductor {
      */
     private static boolean isIdle(Task task) throws ReflectiveOperationException {
         StreamTask<?, ?> stream = (StreamTask<?, ?>) field(Task.class, task, "invokable");
-        if (task.getExecutionState() != ExecutionState.RUNNING || stream == null) {
+        if (task.getExecutionState() != ExecutionState.RUNNING || stream == null || isHeldUp(task)) {
             return true;
         }
         Object processor = field(StreamTask.class, stream, "mailboxProcessor");

@@ -35,7 +35,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     }
 
     static boolean isAnyBusy() {
-        return BUSY.get() > 0;
+        return BUSY.get() > Pauses.sources();
     }
 
     static void reset() {
@@ -124,6 +124,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     private void play(JsonNode entry, SourceContext<Long> context) {
         switch (entry.get(1).asText()) {
             case "r":
+                Pauses.beforeRecord(node, script.subtask);
                 if (!entry.get(3).isNull()) {
                     script.previous = entry.get(3).asLong();
                 }

@@ -193,6 +193,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
             switch (entry.get(1).asText()) {
                 case "r":
                     failures.beforeRecord(script.emitted++);
+                    Pauses.beforeRecord(script.node, script.subtask);
                     if (!entry.get(3).isNull()) {
                         script.previous = entry.get(3).asLong();
                     }

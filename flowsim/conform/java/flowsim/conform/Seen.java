@@ -144,6 +144,7 @@ class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
     private static final class Watched {
         private final StreamOperator<?> operator;
         private final int node;
+        private final int subtask;
         private final String place;
         private final int attempt;
         private final Failures failures;
@@ -152,6 +153,7 @@ class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
         Watched(StreamOperator<?> operator, int node, int subtask, int attempt) {
             this.operator = operator;
             this.node = node;
+            this.subtask = subtask;
             this.place = node + "/" + subtask;
             this.attempt = attempt;
             this.failures = Failures.of(node, subtask, attempt);
@@ -213,6 +215,7 @@ class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
             failures.beforeRecord(records++);
             Object timestamp = record.hasTimestamp() ? record.getTimestamp() : "-";
             note(place, attempt, ManualTime.nowNanos(), "r", input, record.getValue(), timestamp);
+            Pauses.beforeRecord(node, subtask);
         }
     }
 }

@@ -46,9 +46,10 @@ def summed(
     current = np.append(np.int64(watermark), marks[1])[stretch]
     latest = MAX_WATERMARK - plan.size_ms - plan.lateness_ms
     plain: Mask = (windows == 1) & (found == current) & (start < latest) & (start + (plan.size_ms - 1) > current)
-    first, pane = distinct(key, start)
+    # A record in a gap between sliding windows has no window, but the start of the one before the gap.
+    first, pane = distinct(key, start, windows)
     plain[first] = False
-    plain &= (key == key[first][pane]) & (start == start[first][pane])
+    plain &= (key == key[first][pane]) & (start == start[first][pane]) & (windows == windows[first][pane])
     rows = np.flatnonzero(plain)
     group = pane[rows] * len(sums) + stretch[rows]
     order = np.argsort(group, kind="stable")

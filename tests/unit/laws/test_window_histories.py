@@ -91,6 +91,11 @@ def sliding() -> History:
     return h.row(5).drop(5, 8).mark(MAX_WATERMARK)
 
 
+def gaps() -> History:
+    """Size 3, slide 8: 5 is in no window, and comes before the only record of [0, 3)."""
+    return History("sliding_event_time", size_ms=3, slide_ms=8).row(5).row(1).mark(4).fire((0, 3), 2, TIMER, 2)
+
+
 def before_zero() -> History:
     """Tumbling by 5 from 2 on: -6 is in [-8, -3)."""
     return History("tumbling_event_time", size_ms=5, offset_ms=2).row(-6).mark(-4).fire((-8, -3), 1, TIMER, -4)
@@ -169,8 +174,8 @@ def to_the_end() -> History:
     return h.row(5).mark(100).row(3).mark(MAX_WATERMARK).fire((NO_TIMESTAMP, MAX_WATERMARK), 3, TIMER, MAX_WATERMARK)
 
 
-HISTORIES = (sliding, before_zero, sessions, dynamic_sessions, counted, last_two, youngest, continuous, by_the_clock,
-             clock_sessions, timeout, to_the_end)  # fmt: skip
+HISTORIES = (sliding, gaps, before_zero, sessions, dynamic_sessions, counted, last_two, youngest, continuous,
+             by_the_clock, clock_sessions, timeout, to_the_end)  # fmt: skip
 
 
 @pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)

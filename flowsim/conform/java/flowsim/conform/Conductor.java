@@ -19,6 +19,7 @@ import org.apache.flink.core.execution.CheckpointType;
 import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
+import org.apache.flink.runtime.executiongraph.AccessExecutionJobVertex;
 import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
 import org.apache.flink.runtime.io.network.partition.consumer.InputGate;
 import org.apache.flink.runtime.jobgraph.JobVertexID;
@@ -261,11 +262,18 @@ final class Conductor {
         }
     }
 
-    /** Waits until all tasks run, or have finished; or the job is over. */
+    /** Waits until all tasks run, or have finished, those that have failed in their next attempts; or the job is over. */
     private void awaitRunning() throws Exception {
+        Map<String, Integer> failed = new HashMap<>();
+        for (Task task : tasks) {
+            if (!isRunning(task) && task.getExecutionState() != ExecutionState.FINISHED) {
+                int subtask = task.getTaskInfo().getIndexOfThisSubtask();
+                failed.put(task.getJobVertexId() + "/" + subtask, task.getTaskInfo().getAttemptNumber());
+            }
+        }
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
         while (!result.isDone()) {
-            if (allRun()) {
+            if (allRun(failed)) {
                 List<Task> found = found();
                 found.removeIf(task -> !isRunning(task));
                 if (areConnected(found)) {
@@ -289,12 +297,17 @@ final class Conductor {
         tasks = List.of();
     }
 
-    private boolean allRun() throws Exception {
+    private boolean allRun(Map<String, Integer> failed) throws Exception {
         AccessExecutionGraph graph = cluster.getExecutionGraph(job).get(LONGEST_SECONDS, TimeUnit.SECONDS);
         int count = 0;
-        for (AccessExecutionVertex vertex : graph.getAllExecutionVertices()) {
-            ExecutionState state = vertex.getExecutionState();
-            count += state == ExecutionState.RUNNING || state == ExecutionState.FINISHED ? 1 : 0;
+        for (AccessExecutionJobVertex job : graph.getVerticesTopologically()) {
+            for (AccessExecutionVertex vertex : job.getTaskVertices()) {
+                ExecutionState state = vertex.getExecutionState();
+                int attempt = vertex.getCurrentExecutionAttempt().getAttemptNumber();
+                int old = failed.getOrDefault(job.getJobVertexId() + "/" + vertex.getParallelSubtaskIndex(), -1);
+                boolean isThere = state == ExecutionState.RUNNING || state == ExecutionState.FINISHED;
+                count += isThere && attempt > old ? 1 : 0;
+            }
         }
         return graph.getState() == JobStatus.RUNNING && count == subtasks;
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, model_validator
@@ -144,6 +144,11 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
         description="Per key and window: `count()`, `sum(x)`, `min(x)`, `max(x)`, `avg(x)`, `first(x)` or `last(x)`, "
         "with an expression x (see below).",
     )
+    having: ExpressionSource | None = Field(
+        default=None,
+        description="Of `aggregate`: only results for which this is true, an expression over the aggregates; otherwise the "
+        "window has no result (rule 10.32).",
+    )
     reduce: ReduceModel | None = Field(
         default=None,
         description="Per key, emitted with every record, or with a `window` when it fires: how each field is "
@@ -247,6 +252,8 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
             raise ValueError(f"{kind} needs key_by")
 
     def _check_window(self, kind: str, row: OperatorKind) -> None:
+        if self.having is not None and kind != "aggregate":
+            raise ValueError(f"having needs aggregate, this operator is a {kind}")
         if self.window is None:
             if row.window == "required":
                 raise ValueError(f"{kind} needs a window")
@@ -274,6 +281,7 @@ def compile_operator(context: CompileContext, name: str, model: OperatorModel) -
     """Adds one operator and its side outputs to the job's streams; raises Failed."""
     path: Path = ("operators", name)
     incoming = incoming_of(context, path, model, model.key_by, model.window)
+    incoming = replace(incoming, having=model.having)
     kind, value = model.chosen
     result = OPERATOR_KINDS[kind].compile(context, (*path, kind), value, incoming)
     _settle(context, path, name, model, result.stream)

@@ -13,6 +13,7 @@ A scenario names them without ``--allow-python``, for example ``process: {python
 ``rule 1 3``, ``-rule 1``                     of a broadcast record: puts into the broadcast state, removes a key
 ``keys``                                      of a broadcast record: emits the ValueState of each key
 ``watermark 15``, ``idle``, ``active``        of a record of ``Watermarks``
+``fire``, ``purge``, ``event 15``             of a record in a window with ``OrderedTrigger``
 ``side``                                      emits to the side output ``side``, too
 ``fail``                                      raises an error
 
@@ -35,9 +36,8 @@ from flowsim.datastream.functions import (
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
-    ProcessAllWindowFunction,
+    MapFunction,
     ProcessFunction,
-    ProcessWindowFunction,
     RuntimeContext,
 )
 from flowsim.datastream.output_tag import OutputTag
@@ -48,15 +48,24 @@ from flowsim.datastream.state import (
     ReducingStateDescriptor,
     ValueStateDescriptor,
 )
+from flowsim.operators.checkpointed_function import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
 from flowsim.operators.functions.process import TimeDomain
-from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.scenario.features.broadcast import REMEMBERED
+from flowsim.testing.ordered_windows import AllWindowContents, OrderedTrigger, WindowContents
+from flowsim.testing.orders import Record, orders_of, text_of
 from flowsim.units import NO_TIMESTAMP
 
 __all__ = [
     "AllWindowContents",
     "Contexts",
     "ContextsOfTwo",
+    "LateOpening",
+    "OperatorStates",
+    "OrderedTrigger",
     "Orders",
     "OrdersOfTwo",
     "OrdersWithRules",
@@ -65,26 +74,10 @@ __all__ = [
     "WindowContents",
 ]
 
-Record = tuple[Any, ...]
 Seen = tuple[object, ...]
 
 SIDE: Final = OutputTag("side")
 _VALUE: Final = ValueStateDescriptor("value", Types.LONG())
-_FIRINGS: Final = ValueStateDescriptor("firings", Types.LONG())
-
-
-def orders_of(record: Record) -> Iterator[tuple[str, list[int]]]:
-    """Yields the orders of a record: a word, and its numbers. Raises ValueError for ``fail`` and for no number."""
-    for order in filter(None, (part.strip() for part in (record[-1] or "").split(";"))):
-        word, *numbers = order.split()
-        if word == "fail":
-            raise ValueError(f"refused {text_of(record)}")
-        yield word, [int(number) for number in numbers]
-
-
-def text_of(record: Record) -> str:
-    """Returns the record without its orders."""
-    return " ".join(map(str, record[:-1]))
 
 
 def seen(what: str, key: object, record: str | None, ctx: Any, state: str) -> Seen:
@@ -288,37 +281,38 @@ def _broadcast(record: Record, ctx: Any) -> Iterator[object]:
     )
 
 
-def _bounds(window: object) -> tuple[int | None, int | None]:
-    return (window.start, window.end) if isinstance(window, TimeWindow) else (None, None)
+class OperatorStates(ProcessFunction, CheckpointedFunction):
+    """The first fields of all records in the three kinds of operator state; each record shows what was restored."""
+
+    def initialize_state(self, context: FunctionInitializationContext) -> None:
+        store = context.get_operator_state_store()
+        self.split = store.get_list_state(ListStateDescriptor("split", Types.LONG()))
+        self.union = store.get_union_list_state(ListStateDescriptor("union", Types.LONG()))
+        self.broadcast = store.get_broadcast_state(MapStateDescriptor("broadcast", Types.STRING(), Types.LONG()))
+        self.seen = list(self.split.get())
+        self.restored = (
+            f"list {self.seen}; union {list(self.union.get())}; broadcast {self.broadcast.get('checkpoint')}"
+        )
+
+    def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        self.split.update(self.seen)
+        self.union.update([len(self.seen)])
+        self.broadcast.put("checkpoint", context.get_checkpoint_id())
+
+    def process_element(self, value: Record, ctx: ProcessFunction.Context) -> Iterable[object]:
+        self.seen.append(value[0])
+        return with_side(value, seen("record", None, text_of(value), ctx, self.restored))
 
 
-def _counted(store: Any) -> int:
-    state = store.get_state(_FIRINGS)
-    state.update((state.value() or 0) + 1)
-    counted: int = state.value()
-    return counted
+class LateOpening(MapFunction):
+    """Fails when it opens in the first two attempts of subtask 0; later it hands its records on."""
 
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if runtime_context.get_index_of_this_subtask() == 0 and runtime_context.get_attempt_number() < 2:
+            raise RuntimeError(f"attempt {runtime_context.get_attempt_number()} does not open")
 
-class WindowContents(ProcessWindowFunction[Record, Seen, object, Window]):
-    """The records of a window that fires: ``(key, start, end, records, watermark, firings, firings_of_key)``.
-
-    A GlobalWindow has no start and end. The firings are counted in the states of the window and of the key.
-    """
-
-    def process(self, key: object, context: Any, elements: Iterable[Record]) -> Iterable[Seen]:
-        records = "; ".join(map(text_of, elements))
-        counts = _counted(context.window_state()), _counted(context.global_state())
-        yield str(key), *_bounds(context.window()), records, context.current_watermark(), *counts
-
-    def clear(self, context: Any) -> None:
-        context.window_state().get_state(_FIRINGS).clear()
-
-
-class AllWindowContents(ProcessAllWindowFunction[Record, Seen, Window]):
-    """The records of a window without key that fires: ``(start, end, records)``."""
-
-    def process(self, context: Any, elements: Iterable[Record]) -> Iterable[Seen]:
-        yield *_bounds(context.window()), "; ".join(map(text_of, elements))
+    def map(self, value: Any) -> object:
+        return value
 
 
 class Watermarks(WatermarkGenerator):

@@ -134,7 +134,7 @@ class TwoKeys(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """The argument of every operator's compilation: its input stream, and its ``key_by``, window and partitioner."""
+    """The argument of every operator's compilation: its input stream, and its ``key_by``, window, partitioner, ``having``."""
 
     stream: DataStream
     """The input stream; a KeyedStream if the operator has ``key_by``."""
@@ -142,6 +142,7 @@ class Incoming:
     key: Key | None
     window: WindowModel | None
     exchange: Exchange | None
+    having: str | None = None
 
     @property
     def keyed(self) -> KeyedStream:

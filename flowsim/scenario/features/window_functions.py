@@ -66,6 +66,10 @@ def compile_aggregate(
     function, results = context.columns(
         path, columns, lambda: compile_aggregates(columns, incoming.schema, context.limits)
     )
+    if incoming.having is not None:
+        at = (*path[:-1], "having")
+        having = context.record_expression(at, incoming.having, results, "having")
+        function = function.having(context.condition(at, having).function)
     key, window = incoming.key, incoming.required_window
     keys = RecordSchema((), ()) if key is None else key.schema
     bounds = BOUNDS if window.has_bounds else ()

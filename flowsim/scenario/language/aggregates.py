@@ -88,6 +88,15 @@ class CompiledAggregate(AggregateFunction):
         # The operator calls the attribute; the generated function itself saves a call per record.
         vars(self)["add"] = add
 
+    def having(self, condition: Callable[[object], object]) -> CompiledAggregate:
+        """Returns the aggregates with no result where a condition over the result is not true (rule 10.32)."""
+
+        def get_result(accumulator: object) -> object:
+            result = self._get_result(accumulator)
+            return result if condition(result) else None
+
+        return CompiledAggregate(self._initial, self._add, get_result, self._merge)
+
     def create_accumulator(self) -> object:
         return list(self._initial)
 

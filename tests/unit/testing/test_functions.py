@@ -185,3 +185,56 @@ def test_only_the_functions_of_the_module_need_no_permission(tmp_path: Path) -> 
     ]
     for other in ("flowsim.testing.functions:TimeWindow", "flowsim.testing.runs:run_job"):
         assert len(refused(text.replace("flowsim.testing.functions:Orders", other), tmp_path)) == 1
+
+
+def test_records_order_what_the_trigger_of_their_window_does() -> None:
+    fields = "{key: string, start: long, end: long, records: string, watermark: long, firings: long, of_key: long}"
+    trigger = "trigger: {python: 'flowsim.testing.functions:OrderedTrigger'}"
+    events = [
+        "1, a, fire",
+        "2, a, purge",
+        "3, a, 'event 14'",
+        "4, b, 'fire; purge'",
+        "5, b, ''",
+        "{watermark: 14, step: 5}",
+        "{watermark: 19, step: 6}",
+    ]
+    operator = f"key_by: key, window: {{tumbling: 10 ms, {trigger}}}, {function('WindowContents', fields)}"
+    assert [(row[0], row[3], row[4]) for row in rows(job(events, operator))] == [
+        ("a", "1 a", NO_TIMESTAMP),
+        ("b", "4 b", NO_TIMESTAMP),
+        ("a", "3 a", 14),
+        ("b", "5 b", 19),
+        ("a", "3 a", 19),
+    ]
+
+
+def test_operator_states_are_split_or_given_to_all_when_the_job_is_rescaled(tmp_path: Path) -> None:
+    text = job(
+        [*(f"{number}, a, ''" for number in range(5)), entry("5, a, ''", 7), entry("6, a, ''", 8)],
+        function("OperatorStates"),
+    )
+    text = text.replace("ordered: {", "ordered: {partition: rebalance, ").replace(
+        "settings: {", "settings: {parallelism: 1, "
+    )
+    text += (
+        "actions: [{stop: {at: 60 ms, savepoint: {directory: s}}}]\n"
+        "phases: [{set: {operators.ordered.parallelism: 2}}]\n"
+    )
+    last = flowsim.run_scenario(text, out=tmp_path)
+    assert last.sinks[0].records is not None
+    assert sorted(row[-1] for row, _ in last.sinks[0].records) == [  # type: ignore[index]
+        "list [0, 1, 2]; union [5]; broadcast 1",
+        "list [3, 4]; union [5]; broadcast 1",
+    ]
+
+
+def test_a_function_fails_when_it_opens_in_its_first_attempts() -> None:
+    operator = "map: {python: 'flowsim.testing.functions:LateOpening', fields: {n: long, key: string, orders: string}}"
+    text = job(["1, a, ''"], operator).replace(
+        "settings: {", "settings: {restart_strategy: {fixed_delay: {attempts: 2, delay: 1 ms}}, "
+    )
+    run = flowsim.run_scenario(text)
+    assert (run.result.status.value, run.result.restarts) == ("finished", 2)
+    failed = flowsim.run_scenario(text.replace("attempts: 2", "attempts: 1"))
+    assert "attempt 1 does not open" in str(failed.result.error)

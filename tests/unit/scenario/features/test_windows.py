@@ -165,6 +165,31 @@ REFUSED = {
 }
 
 
+def test_having_drops_results(tmp_path: Path) -> None:
+    """Rule 10.32: each record fires its window; only that with two records has a result."""
+    window, aggregates = "{tumbling: 10 ms, trigger: {count: 1}}", "aggregate: {n: count(), s: sum(n)}"
+    everything = [("a", 0, 10, 1, 1), ("a", 0, 10, 2, 3), ("b", 0, 10, 1, 3), ("a", 10, 20, 1, 4)]
+    assert found(tmp_path, window, aggregates) == everything
+    assert found(tmp_path, window, f"{aggregates}\n    having: n > 1 and s < 9") == [everything[1]]
+
+
+@pytest.mark.parametrize(
+    ("what", "problem"),
+    [
+        (
+            "aggregate: {n: count()}\n    having: n",
+            "operators.w.having: expected a condition, this expression gives long",
+        ),
+        ("aggregate: {n: count()}\n    having: m > 1", "operators.w.having: unknown name 'm'"),
+        ("aggregate: {n: count()}\n    having: timestamp > 1", "operators.w.having: having cannot read the timestamp"),
+        ("reduce: {n: sum}\n    having: n > 1", "operators.w: having needs aggregate, this operator is a reduce"),
+    ],
+)
+def test_having_that_cannot_be_is_refused(what: str, problem: str, tmp_path: Path) -> None:
+    (error,) = refused(HEAD + operator("{tumbling: 10 ms}", what) + sinks(out="w"), tmp_path)
+    assert problem in error
+
+
 @pytest.mark.parametrize("window", REFUSED)
 def test_invalid_window_is_refused_with_position(window: str, tmp_path: Path) -> None:
     (error,) = refused(HEAD + operator(window) + sinks(out="w"), tmp_path)

@@ -177,15 +177,15 @@ final class Conductor {
     private void settle() throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
         for (int looks = 1; PlayedFunction.isAnyBusy() && !result.isDone() && !hasFailed(); looks++) {
-            pause(looks, deadline);
+            pause(looks, deadline, "a source function goes on");
         }
         for (Task task : tasks) {
             for (int looks = 1; isRunning(task) && !isBlocked(task) && !channels.areRead(task); looks++) {
-                pause(looks, deadline);
+                pause(looks, deadline, "the input of " + task.getTaskInfo().getTaskNameWithSubtasks() + " is not read");
             }
             // The last element that it read may still be in process.
             for (int looks = 1; !isIdle(task); looks++) {
-                pause(looks, deadline);
+                pause(looks, deadline, task.getTaskInfo().getTaskNameWithSubtasks() + " goes on");
             }
         }
         if (hasFailed() && !result.isDone()) {
@@ -200,11 +200,11 @@ final class Conductor {
         return !tasks.stream().allMatch(task -> isRunning(task) || task.getExecutionState() == ExecutionState.FINISHED);
     }
 
-    private static void pause(int looks, long deadline) throws TimeoutException {
+    private static void pause(int looks, long deadline, String what) throws TimeoutException {
         if (looks % 20 == 0) {
             LockSupport.parkNanos(20_000); // the task that we wait for may need the processor
             if (System.nanoTime() > deadline) {
-                throw new TimeoutException("a task does not come to rest");
+                throw new TimeoutException("the job does not come to rest: " + what);
             }
         }
     }

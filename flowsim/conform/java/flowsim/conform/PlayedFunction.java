@@ -2,9 +2,9 @@ package flowsim.conform;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.flink.api.common.state.CheckpointListener;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
@@ -18,8 +18,8 @@ import org.apache.flink.streaming.api.watermark.Watermark;
 
 /** Plays a script as a source function, which makes its watermarks itself. */
 final class PlayedFunction extends RichParallelSourceFunction<Long> implements CheckpointedFunction, CheckpointListener {
-    /** Source threads that do not wait: something may still come from them. */
-    private static final AtomicInteger BUSY = new AtomicInteger();
+    /** The functions whose threads do not wait: something may still come from them. */
+    private static final Set<PlayedFunction> BUSY = ConcurrentHashMap.newKeySet();
 
     private final int node;
     private final String scripts;
@@ -35,11 +35,11 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     }
 
     static boolean isAnyBusy() {
-        return BUSY.get() > Pauses.sources();
+        return BUSY.size() > Pauses.sources();
     }
 
     static void reset() {
-        BUSY.set(0);
+        BUSY.clear();
     }
 
     @Override
@@ -67,7 +67,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
 
     @Override
     public void run(SourceContext<Long> context) throws Exception {
-        BUSY.incrementAndGet();
+        BUSY.add(this);
         try {
             // All tasks run before the first of them gets something.
             await(ManualTime.nowNanos());
@@ -92,31 +92,27 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
                 }
             }
         } finally {
-            BUSY.decrementAndGet();
+            BUSY.remove(this);
         }
     }
 
     private void await(long due) throws InterruptedException {
         CountDownLatch latch = new CountDownLatch(1);
         waiting = latch;
-        ManualTime.wakeAt(
-                due,
-                node,
-                script.subtask,
-                () -> {
-                    if (latch.getCount() > 0) {
-                        BUSY.incrementAndGet();
-                        latch.countDown();
-                    }
-                });
-        BUSY.decrementAndGet();
-        boolean isWoken = false;
+        BUSY.remove(this);
+        ManualTime.wakeAt(due, node, script.subtask, () -> wake(latch));
         try {
             latch.await();
-            isWoken = true;
         } finally {
-            if (!isWoken) {
-                BUSY.incrementAndGet();
+            wake(latch); // after an interrupt, too: the alarm comes to nobody
+        }
+    }
+
+    private void wake(CountDownLatch latch) {
+        synchronized (latch) {
+            if (latch.getCount() > 0) {
+                BUSY.add(this);
+                latch.countDown();
             }
         }
     }
@@ -155,9 +151,8 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     public void cancel() {
         running = false;
         CountDownLatch latch = waiting;
-        if (latch != null && latch.getCount() > 0) {
-            BUSY.incrementAndGet();
-            latch.countDown();
+        if (latch != null) {
+            wake(latch);
         }
     }
 }

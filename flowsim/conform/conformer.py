@@ -17,7 +17,7 @@ from flowsim.conform.flink_contexts import FlinkSide
 from flowsim.conform.java_machine import JavaMachine, compiled
 from flowsim.conform.plan import Plan
 from flowsim.conform.played_sources import PlayedEntry, played_sources
-from flowsim.conform.seen import Answer, SeenComponents, SeenElement, key_text
+from flowsim.conform.seen import Answer, SeenComponents, SeenElement, key_text, labels_of
 from flowsim.conform.settings import CommonJob, configuration
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.values import Keys, Numbers, Values
@@ -48,7 +48,7 @@ class Simulated:
 def simulated(job: CommonJob, options: RunOptions) -> Simulated:
     """Runs a job here. Raises Unsupported for one whose operators see more than MOST_ELEMENTS."""
     job.commits.clear()
-    components, recorder = SeenComponents(MOST_ELEMENTS), MemoryRecorder(Level.ELEMENTS)
+    components, recorder = SeenComponents(job.graph, MOST_ELEMENTS), MemoryRecorder(Level.ELEMENTS)
     result = MiniCluster(job.graph, replace(options, components=components, recorder=recorder)).run()
     if components.is_full:
         raise Unsupported(
@@ -264,12 +264,13 @@ _STATUSES = {
 
 def _answer(answer: Mapping[str, Any], graph: StreamGraph, values: Values) -> Answer:
     nodes = {str(node.id): node for node in graph.nodes.values()}
+    labels = labels_of(graph)
     seen: dict[str, list[SeenElement]] = {}
     commits: dict[str, tuple[str, ...]] = {}
     for place, events in answer["seen"].items():
         node, _, subtask = place.partition("/")
         if node in nodes:
-            seen[f"{nodes[node].name}/{subtask}"] = [_element(event, values, nodes[node]) for event in events]
+            seen[f"{labels[int(node)]}/{subtask}"] = [_element(event, values, nodes[node]) for event in events]
         elif node == "commits":
             listed = (values.values(event.split(",")) for event in events)
             commits[nodes[subtask].name] = tuple(map(value_text, listed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -12,7 +13,7 @@ from flowsim.errors import BadInput
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import ChainedOperator
-from flowsim.graph.stream_graph import PartitionerSpec, StreamNode
+from flowsim.graph.stream_graph import PartitionerSpec, StreamGraph, StreamNode
 from flowsim.network.writers.partitioner import RebalancePartitioner, StreamPartitioner
 from flowsim.operators.stream_operator import OperatorContext, OperatorInput
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
@@ -82,12 +83,19 @@ def key_text(node: StreamNode, index: int, value: object) -> str | None:
         return None  # The operator itself reports it.
 
 
+def labels_of(graph: StreamGraph) -> dict[int, str]:
+    """Returns the name of each node in answers, by its id: that of the operator, with the id if several have the name."""
+    names = Counter(node.name for node in graph.nodes.values())
+    return {node.id: node.name if names[node.name] == 1 else f"{node.name} #{node.id}" for node in graph.nodes.values()}
+
+
 class SeenComponents(Components):
     """Notes what comes to every operator of a simulated job; fails the job at more than ``limit`` elements."""
 
-    __slots__ = ("seen", "_left", "is_full")
+    __slots__ = ("seen", "labels", "_left", "is_full")
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, graph: StreamGraph, limit: int) -> None:
+        self.labels = labels_of(graph)
         self.seen: dict[str, list[SeenElement]] = {}
         self._left = limit
         self.is_full = False
@@ -115,7 +123,7 @@ class _SeenSubtask(SubtaskComponents):
     ) -> Callable[[OperatorInput, int], OperatorInput] | None:
         if chained.node.description.kind == "committer":
             return None
-        place = f"{chained.node.name}/{self.subtask.index}"
+        place = f"{self._all.labels[chained.node.id]}/{self.subtask.index}"
         elements, count = self._all.seen.setdefault(place, []), self._all.count
         return lambda operator_input, index: _SeenInput(operator_input, index, context, elements, chained.node, count)
 

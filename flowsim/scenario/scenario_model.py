@@ -61,7 +61,7 @@ class ScenarioModel(Strict):
     pauses: Annotated[list[PauseOfTaskModel], Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="Times in which subtasks stand still, for example to have data in flight."
     )
-    phases: Annotated[list[PhaseModel], Field(min_length=1, max_length=20)] | None = Field(
+    phases: Annotated[list[PhaseModel], Field(min_length=1, max_length=10)] | None = Field(
         default=None,
         description="The later phases of the run, each from the snapshot with which the phase before ended. "
         "`actions`, `failures`, `pauses` and `expect` above belong to the first phase.",

@@ -46,6 +46,10 @@ phases:
 """
 
 
+def rows(run: Path) -> list[object]:
+    return [json.loads(line) for file in sorted((run / "sinks" / "file").iterdir()) for line in file.open()]
+
+
 def test_a_phase_has_its_own_changes_actions_failures_and_folder(tmp_path: Path) -> None:
     job = compiled(JOB, tmp_path)
     first, second, third = job.phases
@@ -69,14 +73,24 @@ def test_a_phase_has_its_own_changes_actions_failures_and_folder(tmp_path: Path)
 
 
 def test_each_phase_continues_with_the_state_of_the_one_before(tmp_path: Path) -> None:
-    for _ in range(2):  # the second run replaces the first
-        last = flowsim.run_scenario(JOB, out=tmp_path)
-        runs = [*last.earlier_phases, last]
-        assert [run.result.status.value for run in runs] == ["finished", "canceled", "finished"]
-        assert [[outcome.met for outcome in run.expectations] for run in runs] == [[True] * 2, [True] * 4, [True] * 3]
-    rows = [json.loads(line) for file in (tmp_path / "3" / "sinks" / "file").iterdir() for line in file.open()]
-    assert rows == [{"word": "b", "number": 6}]
+    last = flowsim.run_scenario(JOB, out=tmp_path)
+    runs = [*last.earlier_phases, last]
+    assert [run.result.status.value for run in runs] == ["finished", "canceled", "finished"]
+    assert [[outcome.met for outcome in run.expectations] for run in runs] == [[True] * 2, [True] * 4, [True] * 3]
+    assert rows(tmp_path / "3") == [{"word": "b", "number": 6}]
     assert [Recording.open(tmp_path / str(number)).manifest.run.options["phase"] for number in (1, 2, 3)] == [1, 2, 3]
+
+
+def test_another_run_replaces_all_phases_of_the_first(tmp_path: Path) -> None:
+    flowsim.run_scenario(JOB, out=tmp_path)
+    shorter = JOB.replace("[b, 2]", "[b, 3]")
+    flowsim.run_scenario(shorter[: shorter.index("  - expect:")], out=tmp_path)
+    assert [rows(tmp_path / number) for number in ("1", "2")] == [
+        [{"word": "a", "number": 1}, {"word": "b", "number": 3}],
+        [{"word": "a", "number": 4}],
+    ]
+    assert not (tmp_path / "3" / "recording").exists()
+    assert not (tmp_path / "3" / "sinks").exists()
 
 
 def test_a_canceled_job_leaves_its_retained_checkpoint(tmp_path: Path) -> None:

@@ -42,6 +42,10 @@ _COMMANDS: Final = {
         "explore",
         "Run a scenario under many schedules in memory and check the laws on every run. Stop at the first violation.",
     ),
+    "conform": (
+        "conform",
+        "Run a job here and on the real Flink 2.3.0, and compare what every subtask saw. Exit code 1: they differ.",
+    ),
     "study": (
         "study",
         "Run a scenario with every combination of the given values and compare throughput, latency and late rows.",

@@ -8,11 +8,12 @@ from typing import Any
 from flowsim.conform.flink_contexts import FlinkSide
 from flowsim.errors import BadInput
 from flowsim.operators.async_wait.result_future import checked_error, wrong_results
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 
 
 class FlinkResultFuture:
-    """Completes a future of Java. Flink: ResultFuture."""
+    """Completes a future of Java. It calls Flink's ResultFuture."""
 
     def __init__(self, side: FlinkSide, future: int, attempts: int) -> None:
         self._side = side
@@ -79,8 +80,6 @@ class CalledAsync:
     """An asynchronous function of one subtask."""
 
     def __init__(self, side: FlinkSide, operator: StreamOperator, ctx: OperatorContext, tags: list[str]) -> None:
-        from flowsim.operators.runtime_context import RuntimeContext
-
         self._side = side
         function: Any = operator.user_function
         self._function = function

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flowsim.cluster.job_execution import RunOptions
+from flowsim.cluster.run_actions import StopWithSavepoint, TriggerSavepoint
 from flowsim.conform.conformer import flink_failures
 from flowsim.conform.plan import Plan
 from flowsim.conform.printed_plan import names_side, printed_plan
@@ -29,6 +30,13 @@ class ComparedJob:
     """What the comparison changes."""
     folders: Sequence[Path] = ()
     """Where the run here writes snapshots."""
+    source: str = ""
+    """The digest of the scenario; empty for a job that Python builds."""
+
+    @property
+    def operators(self) -> list[str]:
+        """The names of the operators, upstream first."""
+        return [node.name for node in self.common.graph.nodes.values()]
 
     def check(self) -> None:
         """Raises Unsupported for a job that Flink cannot run, or that the interpreter cannot build."""
@@ -37,9 +45,16 @@ class ComparedJob:
         flink_failures(plan, self.options.failures)
 
     def digest(self) -> str:
-        """Returns the SHA-256 of the plan, the settings, and what happens to the job."""
+        """Returns the SHA-256 of the plan, the settings, what happens to the job, and the scenario.
+
+        Functions and records of a job that Python builds are not part of it.
+        """
         settings = configuration(self.common.graph.settings, Path("/snapshots"))
-        options: list[Any] = [self.options.until_ns, self.options.seed, *self.options.actions, *self.options.failures]
+        actions = [
+            replace(action, directory=None) if isinstance(action, TriggerSavepoint | StopWithSavepoint) else action
+            for action in self.options.actions
+        ]
+        options: list[Any] = [self.options.until_ns, self.options.seed, *actions, *self.options.failures]
         text = json.dumps(
             [printed_plan(self.common.graph), settings, list(map(repr, options))], sort_keys=True, default=str
         )
@@ -52,9 +67,8 @@ def jobs_of_scenario(compiled: CompiledScenario, seed: int | None = None) -> lis
 
 
 def _of_scenario(compiled: CompiledScenario, seed: int | None) -> ComparedJob:
-    job = _job(compiled.stream_graph(), replace(compiled, faults=()).run_options(), seed)
-    faults = [Difference("faults", "Flink has none: off on both sides")] if compiled.faults else []
-    return replace(job, changes=[*job.changes, *faults], folders=compiled.checkpoint_folders)
+    job = _job(compiled.stream_graph(), compiled.run_options(), seed)
+    return replace(job, folders=compiled.checkpoint_folders, source=compiled.scenario.digest())
 
 
 def job_of_environment(env: StreamExecutionEnvironment, seed: int | None = None) -> ComparedJob:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import partial
@@ -69,6 +70,13 @@ class PlaceComparison:
     """The attempt ended before its end of data: the elements of its last instant are compared as far as both have them."""
     first_difference: FirstDifference | None
 
+    @property
+    def differs_at(self) -> tuple[int, int]:
+        """The attempt, and the time of the first difference in ns of the job's clock."""
+        first = self.first_difference
+        sides = () if first is None else (first.ours, first.flink)
+        return self.attempt, min((side.time_ns for side in sides if side is not None), default=0)
+
 
 @dataclass(frozen=True, slots=True)
 class FactComparison:
@@ -96,6 +104,13 @@ class Comparison:
         return all(fact.agrees for fact in self.facts) and self.worst is not Agreement.DIFFERENT
 
     @property
+    def differing(self) -> list[PlaceComparison]:
+        """The places that differ, those with the earliest difference first."""
+        return sorted(
+            (each for each in self.places if each.agreement is Agreement.DIFFERENT), key=lambda each: each.differs_at
+        )
+
+    @property
     def worst(self) -> Agreement:
         """The agreement of the place that agrees least."""
         return max((place.agreement for place in self.places), default=Agreement.EXACT)
@@ -106,13 +121,23 @@ class Comparison:
         return [each for each in self.places if Agreement.EXACT < each.agreement < Agreement.DIFFERENT]
 
 
-def compared(ours: Sequence[Answer], flink: Sequence[Answer]) -> Comparison:
-    """Compares the runs of a job here, first in, first out before others, with its runs on Flink; one of each at least."""
-    found = list(_places(ours, flink))
-    return Comparison(_facts(ours, flink), found, len(ours), len(flink))
+def compared(ours: Sequence[Answer], flink: Sequence[Answer], operators: Sequence[str] = ()) -> Comparison:
+    """Compares the runs of a job here, first in, first out before others, with its runs on Flink; one of each at least.
+
+    ``operators`` are the names of the operators, upstream first: the order of the places in each attempt.
+    """
+    order = {name: number for number, name in enumerate(operators)}
+
+    def rank(found: PlaceComparison) -> tuple[int, int, str, int]:
+        name, _, subtask = found.place.rpartition("/")
+        return found.attempt, order.get(name, len(order)), name, int(subtask)
+
+    found = sorted(_places(ours, flink), key=rank)
+    open_operators = {each.place.rpartition("/")[0] for each in found if each.agreement is not Agreement.EXACT}
+    return Comparison(_facts(ours, flink, open_operators), found, len(ours), len(flink))
 
 
-def _facts(ours: Sequence[Answer], flink: Sequence[Answer]) -> list[FactComparison]:
+def _facts(ours: Sequence[Answer], flink: Sequence[Answer], open_operators: Collection[str]) -> list[FactComparison]:
     """Compares the first runs; other runs count where the first ones differ."""
 
     def fact(what: str, text: Callable[[Answer], str], same: Callable[[Answer, Answer], bool]) -> FactComparison:
@@ -130,7 +155,8 @@ def _facts(ours: Sequence[Answer], flink: Sequence[Answer]) -> list[FactComparis
     if any(each.checkpoints for each in (*ours, *flink)):
         facts.append(fact("snapshots", _snapshots, lambda one, other: _snapshots(one) == _snapshots(other)))
     for sink in dict.fromkeys(name for each in (*ours, *flink) for name in each.commits):
-        facts.append(fact(f"commits of {sink}", partial(_commits, sink), partial(_same_commits, sink)))
+        same = _same_rows if sink in open_operators else _same_commits
+        facts.append(fact(f"commits of {sink}", partial(_commits, sink), partial(same, sink)))
     return facts
 
 
@@ -155,6 +181,15 @@ def _same_commits(sink: str, ours: Answer, flink: Answer) -> bool:
     return Counter(ours.commits.get(sink, ())) == Counter(flink.commits.get(sink, ()))
 
 
+def _same_rows(sink: str, ours: Answer, flink: Answer) -> bool:
+    """Returns True for the same committed records, in whichever commits: what comes before a barrier is left open."""
+    return _rows(ours.commits.get(sink, ())) == _rows(flink.commits.get(sink, ()))
+
+
+def _rows(commits: Sequence[str]) -> Counter[str]:
+    return Counter(json.dumps(row) for commit in commits for row in json.loads(commit))
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     """What one subtask saw in one attempt of one run: before the last instant of a cut attempt, and at that instant."""
@@ -166,9 +201,13 @@ class _Run:
     def elements(self) -> tuple[SeenElement, ...]:
         return self.settled + self.tail
 
-    def part(self, belongs: Callable[[SeenElement], bool]) -> _Run:
-        """Returns the elements of a group."""
-        return _Run(tuple(filter(belongs, self.settled)), tuple(filter(belongs, self.tail)))
+    def parts(self) -> Mapping[_Group, _Run]:
+        """Returns the elements by group."""
+        parts: dict[_Group, tuple[list[SeenElement], list[SeenElement]]] = {}
+        for index, elements in enumerate((self.settled, self.tail)):
+            for element in elements:
+                parts.setdefault(_group(element), ([], []))[index].append(element)
+        return {group: _Run(tuple(settled), tuple(tail)) for group, (settled, tail) in parts.items()}
 
     def same(self, other: _Run) -> bool:
         """Returns True for the same elements in the same order; of a cut attempt, as far as both go on at its end."""
@@ -206,8 +245,8 @@ def _unordered(elements: Sequence[SeenElement]) -> tuple[Counter[Content], dict[
 def _places(ours: Sequence[Answer], flink: Sequence[Answer]) -> Iterator[PlaceComparison]:
     sides = [[_cut_runs(answer) for answer in answers] for answers in (ours, flink)]
     found = {key: None for side in sides for run in side for key in run}
-    for place, attempt in sorted(found):
-        mine, real = ([run.get((place, attempt), _Run((), ())) for run in side] for side in sides)
+    for place, attempt in found:
+        mine, real = ([run.get((place, attempt), _NOTHING) for run in side] for side in sides)
         agreement = _agreement(mine, real)
         is_cut = attempt < max(map(_attempts, ours)) or ours[0].status in CUT_STATUSES
         elements = mine[0].elements
@@ -240,9 +279,15 @@ def _agreement(ours: Sequence[_Run], flink: Sequence[_Run]) -> Agreement:
     whole = _ordered(ours, flink)
     if whole is not Agreement.DIFFERENT or not _is_open(ours, flink):
         return whole
-    groups = {_group(each): None for run in (*ours, *flink) for each in run.elements if each.kind == "record"}
-    found = [_of_group(ours, flink, group) for group in groups]
-    return max([*found, _of_times(ours, flink), Agreement.ANY_ORDER])
+    mine, real = ([run.parts() for run in side] for side in (ours, flink))
+    groups = dict.fromkeys(group for parts in (*mine, *real) for group in parts)
+    return max(
+        [Agreement.ANY_ORDER]
+        + [
+            _of_group(group, *([parts.get(group, _NOTHING) for parts in side] for side in (mine, real)))
+            for group in groups
+        ]
+    )
 
 
 def _ordered(ours: Sequence[_Run], flink: Sequence[_Run]) -> Agreement:
@@ -256,27 +301,22 @@ def _is_open(ours: Sequence[_Run], flink: Sequence[_Run]) -> bool:
     return any(not side[0].same(run) for side in (ours, flink) for run in side[1:])
 
 
-def _group(element: SeenElement) -> tuple[int, str | None]:
-    return element.input, element.key
+_Group = tuple[int, str | None] | None
+"""An input and a key; None: the watermarks and statuses of all inputs."""
+_NOTHING: Final = _Run((), ())
 
 
-def _of_group(ours: Sequence[_Run], flink: Sequence[_Run], group: tuple[int, str | None]) -> Agreement:
-    """Compares the records of one input, and of one key if the input is keyed."""
-
-    def belongs(element: SeenElement) -> bool:
-        return element.kind == "record" and _group(element) == group
-
-    mine, real = ([run.part(belongs) for run in side] for side in (ours, flink))
-    ordered = _ordered(mine, real)
-    if ordered is not Agreement.DIFFERENT or not _is_open(mine, real):
-        return ordered
-    return _unordered_agreement(mine, real)
+def _group(element: SeenElement) -> _Group:
+    return (element.input, element.key) if element.kind == "record" else None
 
 
-def _of_times(ours: Sequence[_Run], flink: Sequence[_Run]) -> Agreement:
-    """Compares the last watermark and status of each input."""
-    mine, real = ([run.part(lambda each: each.kind != "record") for run in side] for side in (ours, flink))
-    return _unordered_agreement(mine, real)
+def _of_group(group: _Group, ours: Sequence[_Run], flink: Sequence[_Run]) -> Agreement:
+    """Compares the records of one input, and of one key if the input is keyed; or the last watermarks and statuses."""
+    if group is not None:
+        ordered = _ordered(ours, flink)
+        if ordered is not Agreement.DIFFERENT or not _is_open(ours, flink):
+            return ordered
+    return _unordered_agreement(ours, flink)
 
 
 def _unordered_agreement(ours: Sequence[_Run], flink: Sequence[_Run]) -> Agreement:

@@ -21,7 +21,7 @@ from flowsim.conform.seen import Answer, SeenComponents, SeenElement, key_text, 
 from flowsim.conform.settings import CommonJob, configuration
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.values import Keys, Numbers, Values
-from flowsim.errors import JobFailed
+from flowsim.errors import InvariantViolation, JobFailed
 from flowsim.facts.kinds import CheckpointAction, Level, SnapshotKind
 from flowsim.graph.stream_graph import StreamGraph, StreamNode
 from flowsim.recording.memory import MemoryRecorder
@@ -167,8 +167,7 @@ class FlinkRunner:
         return FlinkRunner(JavaMachine(compiled(cache)))
 
     def close(self) -> None:
-        """Ends the cluster and Java."""
-        self._cluster.close()
+        """Ends Java, and with it the cluster, also while a job runs."""
         self._machine.close()
 
     def run(self, job: CommonJob, options: RunOptions, here: Simulated, snapshots: Path) -> Answer:
@@ -205,8 +204,20 @@ class FlinkRunner:
         }
         python = _Python(values, objects)
         self._set_python(python)
-        answer: dict[str, Any] = json.loads(self._cluster.run(json.dumps(data)))
-        return _answer(answer, graph, values)
+        answer = _answer(self._called(json.dumps(data)), graph, values)
+        if any(isinstance(action, StopJob) for action in options.actions):
+            # A stop here takes no savepoint; on Flink every stop takes one.
+            checkpoints = [each for each in answer.checkpoints if "savepoint of a stop" not in each]
+            return replace(answer, checkpoints=checkpoints)
+        return answer
+
+    def _called(self, plan: str) -> Mapping[str, Any]:
+        try:
+            answer: Mapping[str, Any] = json.loads(self._cluster.run(plan))
+        except Exception as error:  # One of py4j, which may be missing.
+            lines = [line for line in str(error).splitlines() if not line.startswith("\tat ")]
+            raise InvariantViolation(f"Flink did not run the job: {'; '.join(lines[:4])}") from error
+        return answer
 
     def _set_python(self, python: _Python) -> None:
         field = self._machine.java.java.lang.Class.forName("flowsim.conform.Bridge").getDeclaredField("python")

@@ -78,7 +78,7 @@ class CollectedResults(Output):
 
 
 class FlinkTimerService:
-    """Time and timers of the current key, in ms. Flink: TimerService."""
+    """Time and timers of the current key, in ms. It calls Flink's TimerService."""
 
     __slots__ = ("_side",)
 
@@ -116,7 +116,7 @@ class FlinkState:
 
 
 class FlinkValueState(FlinkState):
-    """One value. Flink: ValueState."""
+    """One value. It calls Flink's ValueState."""
 
     def value(self) -> object:
         return self._side.value_or_none(self._ask("value", ""))
@@ -126,7 +126,7 @@ class FlinkValueState(FlinkState):
 
 
 class FlinkAppendingState(FlinkState):
-    """A reduced or aggregated value. Flink: ReducingState, AggregatingState."""
+    """A reduced or aggregated value. It calls Flink's ReducingState, AggregatingState."""
 
     def get(self) -> object:
         return self._side.value_or_none(self._ask("get", ""))
@@ -136,7 +136,7 @@ class FlinkAppendingState(FlinkState):
 
 
 class FlinkListState(FlinkState):
-    """A list. Flink: ListState."""
+    """A list. It calls Flink's ListState."""
 
     def get(self) -> list[object]:
         listed = self._ask("get", "")
@@ -156,7 +156,7 @@ class FlinkListState(FlinkState):
 
 
 class FlinkMapState(FlinkState):
-    """A map, also a broadcast state. Flink: MapState, BroadcastState."""
+    """A map, also a broadcast state. It calls Flink's MapState, BroadcastState."""
 
     def __init__(self, side: FlinkSide, ask: Ask, key_type: TypeInformation) -> None:
         super().__init__(side, ask)
@@ -259,7 +259,7 @@ _KINDS: dict[type[StateDescriptor], str] = {
 
 
 class FlinkKeyedStates:
-    """The keyed states of a scope of one function. Flink: KeyedStateStore."""
+    """The keyed states of a scope of one function. It calls Flink's KeyedStateStore."""
 
     def __init__(self, side: FlinkSide, scope: str = "") -> None:
         self._side = side
@@ -321,7 +321,7 @@ class FlinkKeyedStates:
 
 
 class FlinkRuntimeContext(RuntimeContext):
-    """The context of a function that the real Flink calls: keyed states are Flink's. Flink: RuntimeContext."""
+    """The context of a function that the real Flink calls: keyed states are Flink's. It calls Flink's RuntimeContext."""
 
     __slots__ = ("_states",)
 

@@ -147,7 +147,7 @@ class CalledProcess(CalledFunction):
 
 
 class BroadcastCallContext(ProcessContext):
-    """The context of a function with broadcast states. Flink: BaseBroadcastProcessFunction."""
+    """The context of a function with broadcast states. It calls Flink's BaseBroadcastProcessFunction."""
 
     __slots__ = ("_side", "_states")
 
@@ -196,7 +196,7 @@ class CalledBroadcast(CalledProcess):
 
 
 class JoinCallContext:
-    """The context of a pair. Flink: ProcessJoinFunction.Context."""
+    """The context of a pair. It calls Flink's ProcessJoinFunction.Context."""
 
     def __init__(self, left: int, right: int, timestamp: int, results: CollectedResults) -> None:
         self._times = (left, right, timestamp)
@@ -226,7 +226,7 @@ class CalledJoin(CalledFunction):
 
 
 class WindowCallContext:
-    """The context of a window function. Flink: ProcessWindowFunction.Context."""
+    """The context of a window function. It calls Flink's ProcessWindowFunction.Context."""
 
     def __init__(self, side: FlinkSide, window: Window, scopes: dict[str, FlinkKeyedStates]) -> None:
         self._side = side

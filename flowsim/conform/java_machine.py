@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ FLINK_JAR: Final = "flink-dist-2.3.0.jar"
 SOURCES: Final = Path(__file__).parent / "java"
 """The sources of the interpreter."""
 _OPENED: Final = ("java.base/java.lang", "java.base/java.util", "java.base/java.util.concurrent", "java.base/java.time")
+_PATIENCE_SECONDS: Final = 10
+"""How long Java may take to end."""
 JAVA_OPTIONS: Final = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 OPENED_MODULES: Final = tuple(f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED)
 
@@ -55,6 +58,18 @@ def compiler() -> Path:
     if found is None:
         raise FlinkMissing("there is no javac, which compiles the interpreter once: install a JDK 17 or newer")
     return Path(found)
+
+
+def check_installed() -> None:
+    """Raises FlinkMissing, before anything runs, for the first thing that is not installed."""
+    jars()
+    java_program()
+    _check_py4j()
+
+
+def _check_py4j() -> None:
+    if importlib.util.find_spec("py4j") is None:
+        raise FlinkMissing(f"py4j is not installed: {install_command('flink')}")
 
 
 def classpath(*, logging: bool = False) -> list[str]:
@@ -100,17 +115,18 @@ class JavaMachine:
 
     def __init__(self, classes: Path, options: Sequence[str] = ()) -> None:
         """Starts the machine, which ends with this process at the latest. Raises FlinkMissing."""
-        if importlib.util.find_spec("py4j") is None:
-            raise FlinkMissing(f"py4j is not installed: {install_command('flink')}")
+        _check_py4j()
         from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
         from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-        port = launch_gateway(
+        port, self._process = launch_gateway(
             classpath=os.pathsep.join([*classpath(), str(classes)]),
             javaopts=[*JAVA_OPTIONS, *OPENED_MODULES, *options],
             java_path=str(java_program()),
             die_on_exit=True,
             redirect_stderr=subprocess.DEVNULL,
+            create_new_process_group=True,  # Ctrl-C is for flowsim, which ends Java.
+            return_proc=True,
         )
         # The server that py4j starts has a thread per direction; it only serves to start the one that has not.
         self._starter = JavaGateway(gateway_parameters=GatewayParameters(port=port))
@@ -128,6 +144,13 @@ class JavaMachine:
         self.java: Any = self.gateway.jvm
 
     def close(self) -> None:
-        """Ends the machine."""
-        self.gateway.shutdown()
-        self._starter.shutdown()
+        """Ends the machine, also while it works; its own clean-up runs."""
+        self._process.terminate()
+        with suppress(Exception):  # The connections may be in use by a call that was interrupted.
+            self.gateway.shutdown()
+            self._starter.shutdown()
+        try:
+            self._process.wait(_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

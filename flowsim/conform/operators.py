@@ -186,4 +186,6 @@ def built(node: StreamNode, operator: StreamOperator) -> Built:
         raise Unsupported(f"operator {node.name!r}: the interpreter cannot build a {type(operator).__name__}")
     if isinstance(operator.user_function, CheckpointedFunction):
         raise Unsupported(f"operator {node.name!r}: operator state of a Python function (CheckpointedFunction)")
+    if operator.input_selectable is not None:
+        raise Unsupported(f"operator {node.name!r}: Java's ready-made operators do not select their input")
     return found

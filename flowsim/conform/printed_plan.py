@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MethodType
 from typing import Any, Final, cast
 
 from flowsim.conform.flink_contexts import FlinkSide
@@ -83,7 +84,8 @@ def _of_operator(operator: Any) -> object:
 
 def _name(function: object) -> str:
     """Returns ``expression`` for a function that flowsim made of an expression, else module and name."""
-    function = getattr(function, "__self__", function)
+    if isinstance(function, MethodType):
+        function = function.__self__
     named: Any = function if hasattr(function, "__qualname__") else type(function)
     module = named.__module__ or "flowsim."  # Functions of expressions are of no module.
     if module.startswith("flowsim."):

@@ -58,7 +58,7 @@ def common_job(graph: StreamGraph) -> CommonJob:
     commits: Commits = {}
     made = StreamGraph(graph.name, common, edges=list(graph.edges))
     for node in graph.nodes.values():
-        free = replace(node, cost_ns=None, costs=OperatorCosts(), pauses=(), buffer_timeout_ms=None)
+        free = replace(node, cost_ns=None, costs=OperatorCosts(), buffer_timeout_ms=None)
         made.add_node(with_noting_sink(free, commits) if node.description.kind == "sink" else free)
     return CommonJob(made, tuple(changes), commits)
 
@@ -67,8 +67,6 @@ def _changes(graph: StreamGraph) -> Iterator[Difference]:
     settings, nodes = graph.settings, list(graph.nodes.values())
     if settings.cost_ns or any(map(_has_cost, nodes)):
         yield Difference("costs of records", "Flink's operators take no virtual time: 0 on both sides")
-    if any(node.pauses for node in nodes):
-        yield Difference("pauses", "Flink's subtasks never stand still: none on both sides")
     if settings.buffer_timeout_ms or any(node.buffer_timeout_ms for node in nodes):
         yield Difference("buffer timeouts", "both sides send every record at once")
     if any(edge.partitioner is not None and edge.partitioner.name == "REBALANCE" for edge in graph.edges):

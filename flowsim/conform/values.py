@@ -1,4 +1,4 @@
-"""The values of a job that runs on Flink: Java has numbers for them, and keys as text."""
+"""The values of a job on the real Flink. Java has numbers for them, and keys as text."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def java_home_for_spark(java: Java, cache: Path | None = None) -> Path:
     text = _WRAPPER.format(module=shlex.quote(_VECTOR_MODULE), java=shlex.quote(str(java.executable)))
     name = "java-" + hashlib.sha256(text.encode()).hexdigest()[:16]
     try:
-        return _write_wrapper((cache or _user_cache()) / name, text)
+        return _write_wrapper((cache or user_cache()) / name, text)
     except OSError:
         return _write_wrapper(Path(tempfile.mkdtemp(prefix="flowsim-java-")), text)
 
@@ -121,7 +121,8 @@ def _runtime_of(program: Path, found_in: str) -> Java | None:
     return Java(Path(properties["java.home"]), int(version[1]), found_in)
 
 
-def _user_cache() -> Path:
+def user_cache() -> Path:
+    """Returns flowsim's folder in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "flowsim"
 

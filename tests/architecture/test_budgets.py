@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 6_200,
+    "cli": 6_600,
     "cluster": 5_400,
     "conform": 3_400,
     "connectors": 6_800,

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from flowsim.cli.command import Answer, command
+from flowsim.cli.command import Answer, command, print_json
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, default_out
 from flowsim.cli.scenarios import compiled_scenario
+from flowsim.conform.printed_plan import printed_plan
 from flowsim.facts.kinds import SnapshotKind
 from flowsim.graph.alignment import (
     FORCED_RULE,
@@ -24,7 +25,8 @@ from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex, create_job_gra
 from flowsim.quantities import count_text
 
 Format = Annotated[
-    Literal["text", "mermaid", "dot"], typer.Option("--format", help="For a terminal, for Mermaid or for Graphviz.")
+    Literal["text", "mermaid", "dot", "plan"],
+    typer.Option("--format", help="For a terminal, for Mermaid or for Graphviz; plan: the compiled job as JSON."),
 ]
 
 
@@ -40,6 +42,9 @@ def graph(
 ) -> Answer:
     """Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks."""
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path, limit)
+    if form == "plan":
+        plan = printed_plan(compiled.stream_graph())
+        return Answer(plan, lambda console: print_json(plan))
     execution = create_execution_graph(create_job_graph(compiled.stream_graph()), compiled.scenario.limits)
 
     def show(console: Console) -> None:
@@ -48,7 +53,7 @@ def graph(
                 sys.stdout.write(drawn(execution))
             case "mermaid":
                 sys.stdout.write(mermaid(execution.job))
-            case "dot":
+            case _:
                 sys.stdout.write(dot(execution.job))
 
     return Answer(as_data(execution), show)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -142,6 +143,15 @@ def test_snapshots_and_commits_are_compared() -> None:
     lacking = compared([ours], [answer()])
     assert fact(lacking, "snapshots") == ("1 checkpoint, 2 savepoint", "none", False)
     assert fact(lacking, "commits of out") == ("[1], [2]", "none", False)
+
+
+def test_commits_of_a_sink_whose_input_is_open_are_compared_as_records() -> None:
+    first = answer(record("a"), record("b"), commits={"sum": ["[1,2]", "[3]"]})
+    flink = answer(record("b"), record("a"), commits={"sum": ["[1]", "[2,3]"]})
+    assert not fact(compared([first], [replace(flink, seen=first.seen)]), "commits of sum")[2]
+    assert fact(compared([first, replace(first, seen=flink.seen)], [flink]), "commits of sum")[2]
+    lost = replace(flink, commits={"sum": ["[1]", "[2]"]})
+    assert not fact(compared([first, replace(first, seen=flink.seen)], [lost]), "commits of sum")[2]
 
 
 def test_a_failure_is_named_with_its_task() -> None:

@@ -45,7 +45,12 @@ def test_branches_of_a_chain_may_be_written_in_any_order() -> None:
     ours, flink = failed("s -> (a -> x, b) (2/3)", "E: e"), failed("s -> (b, a -> x) (2/3)", "E: e")
     assert same_failure(ours, flink)
     assert not same_failure(ours, failed("s -> (b, a -> x) (1/3)", "E: e"))
-    assert not same_failure(ours, failed("s -> (b, a) (2/3)", "E: e"))
+    assert not same_failure(ours, failed("s -> (b, a, y) (2/3)", "E: e"))
+
+
+def test_a_chain_of_flink_may_begin_behind_the_source() -> None:
+    assert same_failure(failed("s -> a -> b (1/1)", "E: e"), failed("a -> b (1/1)", "E: e"))
+    assert not same_failure(failed("a -> b (1/1)", "E: e"), failed("s -> a -> b (1/1)", "E: e"))
 
 
 def test_a_failure_without_a_task_is_one_of_any_task() -> None:

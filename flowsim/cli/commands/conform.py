@@ -1,0 +1,182 @@
+"""``flowsim conform``: runs a job here and on the real Flink 2.3.0, and compares what every subtask saw."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from flowsim.cli.command import Answer, command
+from flowsim.cli.conformance import conformance_data, show_changes, show_conformance
+from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Seed, Set, Verbose
+from flowsim.cli.progress import count_progress
+from flowsim.cli.scenarios import compiled_scenario, write_warnings
+from flowsim.conform.both_sides import Conformed, Here, conformed, repeated_on_flink
+from flowsim.conform.compared_job import ComparedJob, job_of_environment, jobs_of_scenario
+from flowsim.conform.conformer import FlinkRunner
+from flowsim.conform.java_machine import check_installed
+from flowsim.conform.saved_answers import SavedAnswers
+from flowsim.conform.settings import Difference
+from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.errors import BadInput
+from flowsim.scenario.context import load_function
+from flowsim.validation.java import user_cache
+
+Job = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO|MODULE:FUNCTION",
+        help="A scenario file (YAML), or a Python function that builds a job, which needs --allow-python.",
+        show_default=False,
+    ),
+]
+Repeat = Annotated[int, typer.Option("--repeat", min=1, max=1_000, help="How often the job runs on Flink.")]
+Schedules = Annotated[
+    int,
+    typer.Option(
+        "--schedules",
+        min=1,
+        max=10_000,
+        help="The number of schedules here if the first one differs from Flink's runs.",
+    ),
+]
+Save = Annotated[
+    Path | None, typer.Option("--save", metavar="DIR", help="Keep what Flink answered as a file in this folder.")
+]
+Against = Annotated[
+    Path | None,
+    typer.Option("--against", metavar="DIR", help="Compare with the answers saved in this folder, without Java."),
+]
+
+
+@command
+def conform(
+    scenario: Job,
+    repeat: Repeat = 5,
+    schedules: Schedules = 20,
+    seed: Seed = None,
+    save: Save = None,
+    against: Against = None,
+    set_: Set = None,
+    limit: Limit = None,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    verbose: Verbose = False,
+    json_output: Json = False,
+) -> Answer:
+    """Run a job here and on the real Flink 2.3.0, and compare what every subtask saw. Exit code 1: they differ."""
+    if save is not None and against is not None:
+        raise BadInput("--save and --against: saved answers would be saved again; give one of them")
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="flowsim-conform-")))
+        asked = _asked(scenario, folder / "out", seed, set_, limit, allow_python, allow_path)
+        for job in asked.jobs:
+            job.check()
+        if against is None:
+            check_installed()
+        show_changes(asked.jobs)
+        progress = stack.enter_context(count_progress("conform", json_output))
+
+        def on_run(side: str, run: int, runs: int) -> None:
+            progress(run - 1, runs, side)
+
+        here = Here(asked.jobs).run()
+        if against is None:
+            flink = _answers(asked.jobs, here, folder / "flink", repeat, on_run)
+        else:
+            saved = SavedAnswers.read(against, asked.name)
+            saved.check(asked.jobs, against)
+            flink = saved.runs
+        found = conformed(asked.jobs, here, flink, schedules, on_run)
+    written = None if save is None else SavedAnswers.of(asked.name, asked.jobs, asked.text, flink).write(save)
+    return _answer(asked, found, verbose, written)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The job that the command compares."""
+
+    name: str
+    jobs: Sequence[ComparedJob]
+    text: str | None
+    """The text of the scenario."""
+
+
+def _asked(
+    name: str,
+    out: Path,
+    seed: int | None,
+    overrides: list[str] | None,
+    limits: list[str] | None,
+    allow_python: bool,
+    allow_path: bool,
+) -> _Asked:
+    _, colon, function = name.partition(":")
+    if colon and function.isidentifier() and not Path(name).exists():
+        if overrides or limits:
+            raise BadInput(f"{name}: --set and --limit change scenarios only")
+        build = load_function(name, Path.cwd(), allow_python=allow_python)
+        return _Asked(name, [job_of_environment(_environment(build, name), seed)], None)
+    compiled = compiled_scenario(Path(name), out, overrides, allow_python, allow_path, limits)
+    write_warnings(compiled)
+    jobs = jobs_of_scenario(compiled, seed)
+    if any(phase.faults for phase in (compiled, *compiled.phases)):
+        no_faults = Difference("faults", "Flink has none: off on both sides")
+        jobs = [replace(job, changes=[*job.changes, no_faults]) for job in jobs]
+    return _Asked(compiled.scenario.model.name, jobs, compiled.scenario.text)
+
+
+def _environment(build: Callable[..., object], name: str) -> StreamExecutionEnvironment:
+    """Calls a function that returns an environment, or that gets one. Raises BadInput."""
+    try:
+        given = StreamExecutionEnvironment.get_execution_environment()
+        returned = build(given) if inspect.signature(build).parameters else build()
+    except BadInput:
+        raise
+    except Exception as error:
+        raise BadInput(f"{name}: the job cannot be built: {type(error).__name__}: {error}") from error
+    env = given if returned is None else returned
+    if not isinstance(env, StreamExecutionEnvironment):
+        raise BadInput(
+            f"{name}: expected a function that returns a StreamExecutionEnvironment, or adds a job to the one that it gets; "
+            f"it returned {type(env).__name__}"
+        )
+    if not env.stream_graph().nodes:
+        raise BadInput(f"{name}: the job has no operators; the function must not call execute()")
+    return env
+
+
+def _answers(
+    jobs: Sequence[ComparedJob], here: Any, folder: Path, repeat: int, on_run: Callable[[str, int, int], None]
+) -> Any:
+    """Runs the job on Flink, which ends with this call, also at an interrupt."""
+    on_run("starts Flink", 1, repeat)
+    runner = FlinkRunner.start(user_cache() / "conform")
+    try:
+        return repeated_on_flink(runner, jobs, here, folder, repeat, on_run)
+    finally:
+        runner.close()
+
+
+def _answer(asked: _Asked, found: Conformed, verbose: bool, written: Path | None) -> Answer:
+    code = ExitCode.FINE if found.agrees else ExitCode.BROKEN
+    document = conformance_data(asked.name, asked.jobs, found) | {
+        "saved": None if written is None else str(written),
+        "exit_code": int(code),
+    }
+
+    def show(console: Console) -> None:
+        show_conformance(console, asked.name, found, verbose)
+        if written is not None:
+            sys.stderr.write(f"saved in {written}\n")
+
+    return Answer(document, show, code)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.values import Keys, Numbers, Values
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
@@ -298,7 +299,14 @@ class FlinkKeyedStates:
                 return FlinkAppendingState(self._side, ask)
 
     def described(self, descriptor: StateDescriptor) -> tuple[str, str, int]:
-        """Returns kind and name of a state, and the number of its function; 0 without one."""
+        """Returns kind and name of a state, and the number of its function; 0 without one.
+
+        Raises Unsupported for a state with a time to live.
+        """
+        if descriptor.ttl_config is not None:
+            raise Unsupported(
+                f"state {descriptor.name!r}: a time to live, which Flink measures with the machine's time"
+            )
         return _KINDS[type(descriptor)], descriptor.name, self._function(descriptor)
 
     def _ask(self, descriptor: StateDescriptor) -> Ask:

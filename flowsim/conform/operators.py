@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,9 +106,12 @@ def _async(side: FlinkSide, node: StreamNode, operator: AsyncWaitOperator) -> De
 
 def _window(side: FlinkSide, node: StreamNode, operator: Any) -> Described:
     evictor = operator.evictor if operator.keeps_timestamps else None
+    assigner, trigger = _part(side, operator.assigner), _part(side, operator.trigger)
+    if assigner["kind"] != "global" and _kinds(trigger) & _OF_GLOBAL_WINDOWS:
+        raise Unsupported("this trigger is Flink's for global windows alone")
     described: Described = {
-        "assigner": _part(side, operator.assigner),
-        "trigger": _part(side, operator.trigger),
+        "assigner": assigner,
+        "trigger": trigger,
         "evictor": None if evictor is None else _part(side, evictor),
         "lateness_ms": node.description.params["lateness_ms"],
         "late_tag": None if operator.late_tag is None else operator.late_tag.tag_id,
@@ -121,6 +124,14 @@ def _window(side: FlinkSide, node: StreamNode, operator: Any) -> Described:
             case AggregatingContents():
                 described["aggregate"] = side.objects.add(AggregatorCalls(side, contents._function))
     return described
+
+
+_OF_GLOBAL_WINDOWS = {"never", "end_of_stream"}
+
+
+def _kinds(trigger: Mapping[str, Any]) -> set[str]:
+    """Returns the kinds of a trigger and of those in it."""
+    return {trigger["kind"]} | (_kinds(trigger["of"]) if "of" in trigger else set())
 
 
 def _part(side: FlinkSide, part: Any) -> Described:
@@ -184,6 +195,8 @@ def built(node: StreamNode, operator: StreamOperator) -> Built:
     found = next((OPERATORS[kind] for kind in type(operator).__mro__ if kind in OPERATORS), None)
     if found is None:
         raise Unsupported(f"operator {node.name!r}: the interpreter cannot build a {type(operator).__name__}")
+    if node.state_ttl is not None:
+        raise Unsupported(f"operator {node.name!r}: state_ttl, which Flink measures with the time of the machine")
     if isinstance(operator.user_function, CheckpointedFunction):
         raise Unsupported(f"operator {node.name!r}: operator state of a Python function (CheckpointedFunction)")
     if operator.input_selectable is not None:

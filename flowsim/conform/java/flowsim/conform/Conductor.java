@@ -43,8 +43,9 @@ import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
  */
 final class Conductor {
     private static final int LONGEST_SECONDS = 60;
-    private static final long GRACE_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
-    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long END_NANOS = TimeUnit.SECONDS.toNanos(20);
+    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final MiniCluster cluster;
     private final JobID job;
@@ -100,7 +101,8 @@ final class Conductor {
             if (next <= until) {
                 ManualTime.fireNext();
                 quietSince = System.nanoTime();
-            } else if (!ends && next < Long.MAX_VALUE || System.nanoTime() - quietSince > IDLE_NANOS) {
+            } else if (!ends && next < Long.MAX_VALUE
+                    || System.nanoTime() - quietSince > (ends ? END_NANOS : IDLE_NANOS)) {
                 return; // nothing more is due, and the job does not end
             } else {
                 TimeUnit.MICROSECONDS.sleep(200);
@@ -160,7 +162,11 @@ final class Conductor {
 
     /** How many tasks are told that a checkpoint is complete. */
     private long watched() {
-        return tasks.stream().filter(Conductor::isRunning).count();
+        return tasks.stream()
+                .filter(Conductor::isRunning)
+                .map(task -> vertices.get(task.getJobVertexId()) + "/" + task.getTaskInfo().getIndexOfThisSubtask())
+                .distinct()
+                .count();
     }
 
     private void fail(JsonNode action) throws Exception {

@@ -20,6 +20,8 @@ import org.apache.flink.streaming.api.watermark.Watermark;
 final class PlayedFunction extends RichParallelSourceFunction<Long> implements CheckpointedFunction, CheckpointListener {
     /** The functions whose threads do not wait: something may still come from them. */
     private static final Set<PlayedFunction> BUSY = ConcurrentHashMap.newKeySet();
+    /** Threads whose functions have ended, which the task hears of when they end, too. */
+    private static final Set<Thread> ENDING = ConcurrentHashMap.newKeySet();
 
     private final int node;
     private final String scripts;
@@ -35,11 +37,13 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     }
 
     static boolean isAnyBusy() {
-        return BUSY.size() > Pauses.sources();
+        ENDING.removeIf(thread -> !thread.isAlive());
+        return BUSY.size() > Pauses.sources() || !ENDING.isEmpty();
     }
 
     static void reset() {
         BUSY.clear();
+        ENDING.clear();
     }
 
     @Override
@@ -92,6 +96,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
                 }
             }
         } finally {
+            ENDING.add(Thread.currentThread());
             BUSY.remove(this);
         }
     }

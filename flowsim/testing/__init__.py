@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
     from flowsim.testing.async_harness import AsyncFunctionHarness
     from flowsim.testing.async_strategies import async_steps
+    from flowsim.testing.drawing.drawn_scenario import DrawnScenario
+    from flowsim.testing.drawing.families import FAMILIES, numbered_scenario, register_part
     from flowsim.testing.harness import (
         CollectingOutput,
         Emitted,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
         window_jobs,
     )
     from flowsim.testing.runs import JobRun, run_job
+    from flowsim.testing.scenario_strategies import scenarios
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
     from flowsim.testing.strategies import (
         event_streams,
@@ -108,6 +111,11 @@ _MODULE_OF = {
     "scripted_sources": "flowsim.testing.strategies",
     "job_settings": "flowsim.testing.strategies",
     "network_settings": "flowsim.testing.strategies",
+    "scenarios": "flowsim.testing.scenario_strategies",
+    "numbered_scenario": "flowsim.testing.drawing.families",
+    "register_part": "flowsim.testing.drawing.families",
+    "FAMILIES": "flowsim.testing.drawing.families",
+    "DrawnScenario": "flowsim.testing.drawing.drawn_scenario",
     "random_jobs": "flowsim.testing.job_strategies",
     "window_jobs": "flowsim.testing.random_windows",
     "async_steps": "flowsim.testing.async_strategies",
@@ -180,6 +188,11 @@ __all__ = [
     "scripted_sources",
     "job_settings",
     "network_settings",
+    "scenarios",
+    "numbered_scenario",
+    "register_part",
+    "FAMILIES",
+    "DrawnScenario",
     "random_jobs",
     "window_jobs",
     "async_steps",

@@ -13,6 +13,7 @@ from weakref import finalize
 
 import pyarrow as pa
 
+from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.mini_cluster import JobExecutionResult, MiniCluster, RunOptions
 from flowsim.cluster.recorded_run import RUN_STATUS, failure_report, recorded_reasons, rows_of, run_description
 from flowsim.cluster.run_actions import RunAction
@@ -37,6 +38,7 @@ from flowsim.report.inline import RecordingReport, report_of
 from flowsim.testing.bounds import default_bounds
 from flowsim.testing.differences import difference_of
 from flowsim.testing.differences import shown as shown_value
+from flowsim.testing.drawing.drawn_scenario import DrawnScenario
 from flowsim.testing.failures import Failure
 from flowsim.testing.last_run import LAST_RUN
 from flowsim.testing.observed_sinks import also_into
@@ -53,8 +55,8 @@ if TYPE_CHECKING:
 _MOST_DATA = 2_000
 """Characters of the data that a message shows."""
 
-Job = StreamExecutionEnvironment | StreamGraph | RandomJob
-"""A job to run: an environment with streams, its stream graph, or a job description."""
+Job = StreamExecutionEnvironment | StreamGraph | RandomJob | DrawnScenario
+"""A job to run: an environment with streams, its stream graph, a job description, or a drawn scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class ObservedGraph:
         return tuple(node.source for node in self.graph.nodes.values() if node.source is not None)
 
 
-def observe(job: Job) -> ObservedGraph:
+def observe(job: StreamExecutionEnvironment | StreamGraph | RandomJob) -> ObservedGraph:
     """Copies a graph and collects its output; the job itself is unchanged and can run again.
 
     An operator whose main output has no reader gets a collecting sink after each of its subtasks.
@@ -307,8 +309,14 @@ def run_job(
     ``result`` reports a failure or deadlock of the job. ``until_ms`` limits endless jobs, in virtual time; ``actions``
     stop or cancel the job. A run that reaches its ``bounds`` (None: 200,000 steps and 366 days of virtual time) or one of
     the ``limits`` fails, and ``result.error`` is RunTooLong, which names what each task waits for. The job's
-    ``flowsim_settings`` are ignored. The job is unchanged and can run again.
+    ``flowsim_settings`` are ignored. A drawn scenario has its own actions and failures besides. The job is unchanged and
+    can run again.
     """
+    own_actions: tuple[RunAction, ...] = ()
+    failures: tuple[RunFailure, ...] = ()
+    if isinstance(job, DrawnScenario):
+        compiled = job.compiled()
+        job, own_actions, failures = compiled.stream_graph(), compiled.actions, compiled.failures
     observed = observe(job)
     recorder = MemoryRecorder(level, records_state=level is Level.FULL)
     chosen, done = tuple(faults), tuple(actions)
@@ -318,7 +326,8 @@ def run_job(
         budget_records=schedule.budget_records,
         recorder=None if level is Level.OFF else recorder,
         until_ns=None if until_ms is None else until_ms * NS_PER_MS,
-        actions=done,
+        actions=(*own_actions, *done),
+        failures=failures,
         bounds=default_bounds() if bounds is None else bounds,
         limits=limits,
     )

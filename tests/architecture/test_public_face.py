@@ -99,7 +99,8 @@ FROZEN = {
         run_job JobRun RunBounds assert_laws assert_same_output_for_all_schedules outputs per_key_order Schedule
         FIFO some_schedules OneInputOperatorHarness MultipleInputOperatorHarness CollectingOutput Emitted ManualClock
         AsyncFunctionHarness ScriptedCalls Reply Fault event_streams flat_records values scalars keys timestamps
-        seeds policies schedules scripted_sources job_settings network_settings random_jobs window_jobs async_steps
+        seeds policies schedules scripted_sources job_settings network_settings scenarios numbered_scenario
+        register_part FAMILIES DrawnScenario random_jobs window_jobs async_steps
         async_jobs RandomJob SourceStage Stage WindowJob AsyncStep Answer Retry job_parts answers_near_timeouts
         chained_calls latency_markers reused_records readers_of_other_widths aggregates_without_result reactivated_channels
         merging_sessions forced_alignments overtaking_barriers pending_timers restored_calls splits_with_idleness

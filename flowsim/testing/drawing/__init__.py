@@ -1,0 +1,1 @@
+"""Draws scenarios, part by part, from Hypothesis or from a seed."""

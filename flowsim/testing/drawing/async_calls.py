@@ -1,0 +1,101 @@
+"""Draws asynchronous operators: their order, capacity, answers, timeouts and retries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flowsim.testing.drawing.draft import Block, Draft, ms
+from flowsim.testing.drawing.edges import united, unkeyed
+from flowsim.testing.drawing.operators import chaining
+
+
+def add_async(draft: Draft) -> bool:
+    """Adds an async operator whose calls do not fail the job; False if no stream is fit."""
+    stream = united(draft)
+    if stream is None:
+        return False
+    choices = draft.choices
+    block, width, is_spread = unkeyed(draft, stream)
+    if draft.design is None:
+        draft.design = "legacy" if not draft.is_determined and choices.often(10) else "mailbox"
+    call: Block = {"mode": choices.one_of(["ordered", "unordered"])}
+    chaining(draft, block)
+    capacity = choices.one_of([100, 10, 3, 2, 1])
+    if draft.is_determined and capacity < 100 and not (stream.is_single and width == 1):
+        # While the operator waits for space, records wait in its channels: of several, the order is open.
+        is_forward = width == stream.parallelism and block.get("partition", "forward") == "forward"
+        capacity = capacity if is_forward or stream.parallelism == 1 else 100
+        block["chaining"] = "never"
+    if draft.design == "legacy":
+        call |= {"design": "legacy", "latency": choices.one_of(["5 ms", "40 ms"])}
+    else:
+        call |= _answers(draft)
+    if capacity < 100 and "fails" not in call:
+        # With a full queue, records would wait long for their first calls.
+        call["capacity"] = capacity
+    call["add"] = {"n": choices.one_of(["n * 3 % 101", "n"])}
+    block["async"] = call
+    draft.add_operator(block, replace(stream, name=draft.next_name(), parallelism=width, is_spread=is_spread))
+    return True
+
+
+def _answers(draft: Draft) -> Block:
+    """Draws latencies, timeouts and retries."""
+    choices = draft.choices
+    call: Block = {}
+    timeout_ms = choices.one_of([0, 350, 150, 1_000]) if draft.is_determined else choices.one_of([0, 41, 3, 60, 1_000])
+    has_retries = choices.often(30)
+    # Checkpoints that are taken often would be taken thousands of times while the sources rest.
+    may_rest = draft.is_determined or draft.family not in ("checkpoints", "unaligned")
+    has_errors = has_retries and may_rest and choices.often(60)
+    if has_errors or (has_retries and not timeout_ms):
+        # An error after the timeout is final.
+        timeout_ms = 10_000
+    call["latency"] = _latency(draft, timeout_ms)
+    if timeout_ms:
+        call["timeout"] = ms(timeout_ms)
+        if choices.often(40):
+            call["silent"] = {"when": "n % 5 == 0"}
+        call["on_timeout"] = choices.one_of(
+            [{"add": {"n": "-1"}}, "drop", *([] if "silent" in call or has_retries else ["nothing"])]
+        )
+    if has_retries:
+        attempts = choices.integer(1, 4)
+        call["retry"] = _retry(draft, attempts, has_errors=has_errors)
+        if has_errors:
+            draft.waits = True
+            # The last attempt succeeds, so that no error is final.
+            call["fails"] = {"when": "n % 3 == 0", "first_attempts": choices.integer(1, attempts)}
+    if not draft.is_determined and choices.often(10):
+        call["spikes"] = {"share": 0.2, "latency": "150 ms"}
+    return call
+
+
+def _latency(draft: Draft, timeout_ms: int) -> object:
+    """Draws latencies; in a determined scenario no two answers come at one instant, and none at that of a step."""
+    choices = draft.choices
+    if draft.is_determined:
+        longest_ms = choices.one_of([10, 60, 130])
+        return {"each": f"n % 4 * {longest_ms} + {choices.integer(1, 9)} + id * 0.001"}
+    if 0 < timeout_ms < 1_000 and choices.often(60):
+        return {"each": f"{timeout_ms - 2} + n % 4 + 0.5"}  # near the timeout
+    if choices.often(20):
+        return choices.one_of([{"uniform": {"low": "1 ms", "high": "40 ms"}}, {"exponential": {"mean": "8 ms"}}])
+    return choices.one_of([ms(5), 0, {"each": "n % 4 * 10"}, "50 us", {"each": "n % 3"}])
+
+
+def _retry(draft: Draft, attempts: int, *, has_errors: bool) -> Block:
+    choices = draft.choices
+    if choices.often(50):
+        retry: Block = {"fixed": {"max_attempts": attempts, "delay": ms(choices.one_of([30, 75, 120]))}}
+    else:
+        growing: Block = {"max_attempts": attempts, "initial": ms(choices.one_of([20, 45]))}
+        growing |= {"max": ms(choices.one_of([60, 200])), "multiplier": choices.one_of([1.5, 2.0, 3.0])}
+        retry = {"exponential": growing}
+    if not has_errors:
+        retry |= {"when": "n % 4 == 0", "on_error": False}
+    elif choices.often(30):
+        retry["when"] = "n % 4 == 0"
+    if choices.often(20):
+        retry["when_empty"] = True
+    return retry

@@ -1,0 +1,50 @@
+"""A scenario as a value: its mapping, its YAML, and the job that it describes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_text
+from flowsim.scenario.yaml.positions import read_document
+from flowsim.testing.drawing.yaml_text import yaml_text
+
+_FILE: Final = "drawn.yaml"
+
+
+@dataclass(frozen=True, eq=True, repr=False)
+class DrawnScenario:
+    """A scenario that was drawn. ``run_job`` runs it; its ``repr`` is the YAML that ``flowsim run FILE`` runs."""
+
+    data: Mapping[str, object]
+    """The scenario as a mapping, in the order of its keys."""
+
+    @classmethod
+    def of(cls, text: str) -> DrawnScenario:
+        """Returns the scenario of a YAML text, such as a printed counterexample. Raises ScenarioError."""
+        value = read_document(text, _FILE).value
+        if not isinstance(value, dict):
+            raise BadInput(f"{_FILE}: expected a mapping that begins with 'flowsim: 1'")
+        return cls(value)
+
+    @cached_property
+    def yaml(self) -> str:
+        """The scenario as YAML."""
+        return yaml_text(self.data)
+
+    def compiled(self) -> CompiledScenario:
+        """Returns the job, the settings of its run, and its actions and failures. Raises ScenarioError."""
+        scenario = load_text(self.yaml, _FILE, Path.cwd())
+        return compile_scenario(scenario, out_dir=Path("out"), allow_python=True)
+
+    def __repr__(self) -> str:
+        return self.yaml
+
+    def __hash__(self) -> int:
+        return hash(self.yaml)

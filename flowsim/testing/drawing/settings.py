@@ -1,0 +1,69 @@
+"""Draws the settings of a job: its network, chains, placement, costs and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flowsim.testing.drawing.draft import Draft, ms
+
+
+def _set(draft: Draft, options: Mapping[str, Sequence[object]]) -> None:
+    """Sets one of the options of each setting; the first one is Flink's default, or flowsim's, and is left out."""
+    for name, values in options.items():
+        value = draft.choices.one_of(values)
+        if value != values[0]:
+            draft.settings[name] = value
+
+
+def add_settings(draft: Draft) -> None:
+    """Adds settings; in a determined scenario nothing costs time and every record is sent at once."""
+    choices = draft.choices
+    settings = draft.settings
+    _set(
+        draft,
+        {
+            "operator_chaining": [True, True, True, False],
+            "object_reuse": [False, False, False, True],
+            "max_parallelism": [128, 128, 128, 16, 5],
+            "task_managers": ["each", "one"],
+            "exclusive_buffers_per_channel": [2, 2, 1, 0],
+            "floating_buffers_per_gate": [8, 8, 2, 1],
+        },
+    )
+    if draft.is_determined:
+        settings |= {"cost": 0, "buffer_timeout": 0}
+        return
+    has_markers = choices.often(25) and not draft.waits
+    if has_markers:
+        settings["latency_interval"] = ms(choices.one_of([10, 3, 1]))
+    is_simple = draft.family in ("plain", "event_time") and not draft.actions
+    _set(
+        draft,
+        {
+            # While the sources rest, a short timeout would flush thousands of times, and a record could not wait for the end.
+            "buffer_timeout": [ms(100), ms(10), 0, *([] if draft.waits else [ms(1), "never"])],
+            "segment_size": [32_768, 256, 64, 16],
+            "overdraft_buffers": [20, 5, 0],
+            # Rule 5.35: with 2 buffers for each channel a marker can stop a broadcast for good.
+            "max_buffers_per_channel": [10] if has_markers else [10, 3, 2],
+            "exchange": ["pipelined_bounded", "pipelined", *(["blocking"] if is_simple else [])],
+            "interruptible_timers": [False] * 6 + [True],
+            "cost": ["1 us", 0, "200 us", "1 ms"],
+            "budget_records": [4_096, 16, 1],
+        },
+    )
+    for block in draft.operators.values():
+        if choices.often(20):
+            block["cost"] = choices.one_of(["3 ms", "15 ms", {"default": "1 ms", "subtasks": {"0": "6 ms"}}])
+    if choices.often(20):
+        settings["buffer_debloat"] = {
+            "period": "10 ms", "target": "20 ms", "samples": 2, "starting_size": 64, "minimum_size": 16,
+        }  # fmt: skip
+    if choices.often(15):
+        settings["adaptive_partitioner"] = {"max_traverse_size": choices.one_of([2, 4])}
+    has_network = "task_managers" not in settings and any("key_by" in block for block in draft.operators.values())
+    if has_network and choices.often(25):
+        settings["links"] = [{"latency": choices.one_of(["1 ms", "20 ms"])}]
+    elif choices.often(15):
+        # With the subtasks of its chain.
+        settings["task_managers"] = {"left": [f"{choices.one_of(list(draft.parallelism))}/0"]}

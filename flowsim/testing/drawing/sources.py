@@ -1,0 +1,161 @@
+"""Draws sources: scripts in steps or with pauses, their splits and idleness, and watermark strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from flowsim.testing.drawing.draft import FIELDS, GAP_MS, MOST_STEPS, Block, Draft, Stream, ms
+
+PERIODS_MS: Final = (90, 110, 130, 150, 170, 250)
+"""Of periodic watermarks in determined scenarios: longer than the number of steps, so that none meets a step."""
+_KEYS: Final = "abcdefgh"
+Script = list[Block]
+
+
+class _SourceDraft:
+    """One source with a script for each subtask."""
+
+    def __init__(self, draft: Draft, name: str) -> None:
+        choices = draft.choices
+        self.name = name
+        self.is_dynamic = choices.often(8)
+        self.scripts: list[Script] = [[] for _ in range(draft.width())]
+        self.watermarks = [-(2**62)] * len(self.scripts)
+        self.has_timestamps = draft.family not in ("plain", "async") or choices.often(60)
+        has_strategy = self.has_timestamps and choices.often(45)
+        self.strategy: Block | None = {} if has_strategy else None
+        self.is_legacy = not self.is_dynamic and choices.often(10) and (len(self.scripts) == 1 or not has_strategy)
+        names = ["p0", "p1"] if choices.often(70) else ["p0", "p1", "p2"]
+        has_splits = has_strategy and not (self.is_dynamic or self.is_legacy) and choices.often(40)
+        self.splits: list[list[str]] = [list(names) if has_splits else [] for _ in self.scripts]
+        """The splits of each subtask that have not ended."""
+        self.idles = choices.one_of([0, 0, 5, 15]) if not (has_strategy and self.is_legacy) else 0
+        self.ahead = choices.one_of([0, 0, 3, 12])
+        """How far its event time is ahead of that of others, in ms."""
+
+
+def add_sources(draft: Draft) -> None:
+    """Adds one or more sources, whose scripts share the steps."""
+    choices = draft.choices
+    drafts = [_SourceDraft(draft, f"s{number}") for number in range(choices.one_of([1, 1, 2, 3]))]
+    if draft.is_determined and (len(drafts) > 1 or len(drafts[0].scripts) > 1):
+        for source in drafts:
+            source.is_dynamic = False  # the steps of a script that is assigned at run time start when it is assigned
+    if any(source.strategy is not None for source in drafts):
+        draft.settings["auto_watermark_interval"] = ms(
+            choices.one_of(PERIODS_MS if draft.is_determined else [10, 25, 200])
+        )
+    _play(draft, drafts)
+    periodic = True
+    aligned = choices.often(12) and not any(source.is_legacy or any(source.splits) for source in drafts)
+    for source in drafts:
+        if source.strategy is not None:
+            may_be_periodic = not draft.is_determined or (periodic and len(source.scripts) == 1)
+            source.strategy = _strategy(draft, source, may_be_periodic=may_be_periodic, aligned=aligned)
+            periodic = periodic and source.strategy.get("emit") != "periodic"
+    for source in drafts:
+        script: dict[str, object] = {"fields": dict(FIELDS)}
+        if draft.is_determined:
+            script["gap"] = ms(GAP_MS)
+        width = len(source.scripts)
+        block: Block = {"script": script}
+        if source.is_dynamic:
+            script["assignment"] = "dynamic"
+            width = 1 if draft.is_determined else draft.width()
+            block["parallelism"] = width
+        script["subtasks"] = source.scripts
+        if source.strategy is not None:
+            block["watermarks"] = source.strategy
+        if source.is_legacy:
+            block["legacy"] = True
+        stream = Stream(
+            source.name, FIELDS, width, frozenset([source.name]), source.has_timestamps, is_single=width == 1
+        )
+        draft.add_source(block, stream)
+
+
+def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> None:
+    """Writes the entries of all scripts in one order, and an end of each."""
+    choices = draft.choices
+    places = [(source, subtask) for source in sources for subtask in range(len(source.scripts))]
+    now_ms, number, pace_ms = choices.one_of([0, 0, -40, 1_000_000]), 0, choices.one_of([4, 1, 9])
+    disorder_ms = choices.one_of([0, 4, 12, 25])
+    step = -1
+
+    def play() -> None:
+        nonlocal now_ms, number, step
+        source, subtask = choices.one_of(places)
+        now_ms += choices.integer(0, pace_ms)
+        step += 1
+        entry = _entry(draft, source, subtask, now_ms + source.ahead, disorder_ms, number)
+        number += 1
+        if entry is None:
+            return
+        if draft.is_determined and "sleep" not in entry:
+            entry["step"] = step
+        source.scripts[subtask].append(entry)
+
+    choices.some(play, 1, MOST_STEPS)
+    if draft.is_determined:
+        for source, subtask in places:
+            step += 1
+            source.scripts[subtask].append({"end": True, "step": step})
+
+
+def _entry(
+    draft: Draft, source: _SourceDraft, subtask: int, now_ms: int, disorder_ms: int, number: int
+) -> Block | None:
+    choices = draft.choices
+    splits = source.splits[subtask]
+    split = choices.one_of(splits) if splits else None
+    of_split: Block = {} if split is None else {"split": split}
+    if len(splits) > 1 and choices.often(6):
+        splits.remove(split)  # type: ignore[arg-type]  # one of them
+        return {"end": True, **of_split}
+    drawn = choices.integer(0, 99)
+    if drawn >= 100 - source.idles:
+        return {"idle": True, **of_split}
+    if source.strategy is None and source.has_timestamps and drawn >= 55:
+        watermark = now_ms - choices.one_of([0, 1, disorder_ms // 2, disorder_ms + 1])
+        if watermark <= source.watermarks[subtask]:
+            return None
+        source.watermarks[subtask] = watermark
+        return {"watermark": watermark}
+    if not draft.is_determined and drawn >= 40 and choices.often(30):
+        return {"sleep": ms(choices.one_of([1, 5, 20, 120, 300]))}
+    record: Block = {"record": [number, choices.one_of(_KEYS[: choices.one_of([3, 1, 8])]), choices.integer(-9, 60)]}
+    if source.has_timestamps:
+        record["timestamp"] = now_ms - choices.integer(0, disorder_ms)
+    return {**record, **of_split}
+
+
+def _strategy(draft: Draft, source: _SourceDraft, *, may_be_periodic: bool, aligned: bool) -> Block:
+    choices = draft.choices
+    strategy: Block = {"timestamp": choices.one_of(["timestamp", "timestamp", "timestamp + 5"])}
+    bound_ms = choices.one_of([0, 3, 8])
+    if bound_ms:
+        strategy["max_out_of_orderness"] = ms(bound_ms)
+    kind = choices.one_of([*["periodic"] * 3 * may_be_periodic, "every_record", "punctuated"])
+    if kind == "punctuated":
+        strategy["punctuated"] = "n % 2 == 0"
+    else:
+        strategy["emit"] = kind
+    if aligned:
+        interval_ms = choices.one_of(PERIODS_MS if draft.is_determined else [10, 25])
+        drift_ms = choices.one_of([30, 5, 100])
+        strategy["alignment"] = {"group": "aligned", "max_drift": ms(drift_ms), "interval": ms(interval_ms)}
+    elif kind == "periodic" and choices.often(40):
+        # Rule 8.24: a split that alignment pauses just before it becomes idle waits for ever.
+        strategy["idle_after"] = ms(choices.one_of([130, 250, 400] if draft.is_determined else [15, 40, 250]))
+    return strategy
+
+
+def lengthen(draft: Draft, rest_ms: int) -> None:
+    """Lets every script pause before its end, so that what waits for processing time is done before."""
+    for block in draft.sources.values():
+        script = block["script"]
+        assert isinstance(script, dict)
+        for entries in script["subtasks"]:
+            ends = entries and entries[-1].get("end") is True and "split" not in entries[-1]
+            entries.insert(len(entries) - 1 if ends else len(entries), {"sleep": ms(rest_ms)})

@@ -1,0 +1,129 @@
+"""Drawn scenarios are valid, run without violating a law, and reach every feature of the language."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from flowsim.cluster.job_execution import JobStatus
+from flowsim.errors import BadInput
+from flowsim.laws.law import Verdict
+from flowsim.scenario.features.windows import ASSIGNERS
+from flowsim.scenario.operators import OPERATOR_KINDS
+from flowsim.testing import FAMILIES, DrawnScenario, Schedule, numbered_scenario, register_part, run_job
+from flowsim.testing.drawing.choices import RandomChoices
+from flowsim.testing.drawing.draft import Draft, Family
+from flowsim.testing.drawing.families import _MORE
+
+ENDS = (JobStatus.FINISHED, JobStatus.CANCELED)
+NUMBERS = 4
+DRAWN = 400
+"""Scenarios of each family and each form in which every feature must occur."""
+
+FEATURES: dict[str, Callable[[dict[str, Any], str], bool]] = {
+    **{f"operator {kind}": lambda data, text, kind=kind: f" {kind}:" in text or f"{{{kind}:" in text
+       for kind in OPERATOR_KINDS if kind != "process"},
+    **{f"assigner {one}": lambda data, text, one=one: f"{one}: " in text for one in ASSIGNERS},
+    **{f"text {part}": lambda data, text, part=part: part in text for part in (
+        "any_of:", "purging:", "continuous_event_time:", "continuous_processing_time:", "delta:", "timeout: {of:", "never",
+        "end_of_stream", "after: true", "allowed_lateness:", "late_output:", "time: processing", "gap: \"", "split:",
+        "idle: true", "end: true", "assignment: dynamic", "legacy: true", "idle_after:", "alignment:", "punctuated:",
+        "emit: every_record", "emit: periodic", "emit: never", "partition: broadcast", "partition: shuffle",
+        "partition: rescale", "partition: rebalance", "partition: global", "partition: forward", "exchange: blocking",
+        "mode: ordered", "mode: unordered", "capacity: 1", "silent:", "fails:", "exponential:", "fixed:", "design: legacy",
+        "on_timeout: drop", "on_timeout: nothing", "on_timeout: {add", "checkpoint:", "savepoint:", "stop:", "cancel:",
+        "unaligned: true", "aligned_timeout:", "mode: at_least_once", "fail_task:", "lose_job_manager:", "in_snapshot:",
+        "in_notification:", "at_record:", "attempt: 1", "fixed_delay:", "exponential_delay:", "object_reuse: true",
+        "latency_interval:", "buffer_debloat:", "adaptive_partitioner:", "links:", "interruptible_timers: true",
+        "task_managers: {left:", "task_managers: one", "operator_chaining: false", "slot_sharing_group:", "chaining: never",
+        "chaining: head", "state_ttl:", "max_parallelism:", "read: second", "missing:", "late_left", "lower_exclusive: true",
+    )},
+    "union": lambda data, text: any(isinstance(each["input"], list) for each in data["operators"].values()),
+    "several subtasks": lambda data, text: any(len(each["script"]["subtasks"]) > 1 for each in data["sources"].values()),
+    "two async operators in a chain": lambda data, text: sum("async" in each for each in data["operators"].values()) > 1,
+    **{f"key {key}": lambda data, text, key=key: f"key_by: {key}" in text for key in (
+        "k", '"n % 3"', '"n > 20"', '"n / 2"', "[k, n]", "{k: k", '"(k, n % 2)"', "[k, k]",
+    )},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("determined", [True, False])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_drawn_scenarios_run_and_violate_no_law(family: Family, determined: bool) -> None:
+    for number in range(NUMBERS):
+        scenario = numbered_scenario(number, family=family, determined=determined)
+        schedule = Schedule() if determined else Schedule("random", number, 1)
+        run = run_job(scenario, schedule=schedule)
+        assert run.result.status in ENDS, (number, run.result.report)
+        assert [each.law for each in run.outcomes if each.verdict is Verdict.VIOLATED] == [], number
+
+
+def test_drawn_scenarios_reach_every_feature() -> None:
+    missing = dict(FEATURES)
+    for number in range(DRAWN):
+        for family in FAMILIES:
+            for determined in (True, False):
+                scenario = numbered_scenario(number, family=family, determined=determined)
+                data: Any = scenario.data
+                missing = {name: has for name, has in missing.items() if not has(data, scenario.yaml)}
+        if not missing:
+            return
+    pytest.fail(f"not drawn: {list(missing)}")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_yaml_of_a_drawn_scenario_gives_the_same_text_and_recording(family: Family, tmp_path: Path) -> None:
+    drawn = numbered_scenario(3, family=family, python=True)
+    again = DrawnScenario.of(drawn.yaml)
+    assert (again.yaml, again.data, repr(again)) == (drawn.yaml, drawn.data, drawn.yaml)
+    digests = []
+    for name, scenario in (("first", drawn), ("second", again)):
+        run_job(scenario).save(tmp_path / name)
+        digests.append(json.loads((tmp_path / name / "recording" / "manifest.json").read_text())["facts_digest"])
+    assert digests[0] == digests[1]
+
+
+def test_determined_scenario_has_one_step_for_each_instant() -> None:
+    for number in range(40):
+        data: Any = numbered_scenario(number, family="event_time").data
+        scripts = [script for each in data["sources"].values() for script in each["script"]["subtasks"]]
+        steps = [entry["step"] for script in scripts for entry in script if "sleep" not in entry]
+        assert len(steps) == len(set(steps))
+        assert data["settings"]["cost"] == 0
+
+
+def test_same_seed_draws_the_same_scenario_and_another_one_another() -> None:
+    first, again, other = (numbered_scenario(2, family="async", seed=seed) for seed in (5, 5, 6))
+    assert first == again != other
+    assert hash(first) == hash(again)
+
+
+def test_unknown_family_is_refused() -> None:
+    with pytest.raises(BadInput, match="there is no family 'best' of scenarios; there are: plain, event_time"):
+        numbered_scenario(1, family="best")  # type: ignore[arg-type]
+
+
+def test_registered_part_is_drawn() -> None:
+    def add_toy(draft: Draft) -> bool:
+        draft.operators["toy"] = {"input": "s0", "map": {"add": {"n": "n + 1"}}}
+        return True
+
+    register_part(add_toy, "plain", 1000)
+    try:
+        assert "toy" in str(numbered_scenario(4, family="plain").data["operators"])
+    finally:
+        _MORE.pop()
+    with pytest.raises(BadInput, match="expected a weight >= 1, got 0"):
+        register_part(add_toy, "plain", 0)
+
+
+def test_random_choices_stay_within_their_limits() -> None:
+    choices = RandomChoices(Random(1))
+    assert {choices.integer(1, 3) for _ in range(50)} == {1, 2, 3}
+    assert {len(choices.some(lambda: 0, 0, 2)) for _ in range(50)} == {0, 1, 2}
+    assert {choices.often(100), choices.often(0)} == {True, False}

@@ -192,7 +192,10 @@ class CalledBroadcast(CalledProcess):
         self.context = BroadcastCallContext(side, self.states, self.results)
 
     def process_broadcast_element(self, record: int, timestamp: int, _: str) -> str:
-        return self._processed(self.function.process_broadcast_element, record, timestamp, "")
+        # Rule 9.19: unlike on the other side, an element without timestamp has the smallest one.
+        self.context.set_current(timestamp, timestamp, None, None)
+        value = self.side.values.value(record)
+        return self.emitted(lambda: self.function.process_broadcast_element(value, self.context))
 
 
 class JoinCallContext:

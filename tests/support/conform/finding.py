@@ -1,7 +1,7 @@
-"""Looks for a past divergence with random jobs of the generators that once showed it.
+"""Looks for past divergences with scenarios, or with random jobs of the generators that once showed them.
 
-Prints a line of JSON for each divergence: ``python -m tests.support.conform.finding``. Needs FLOWSIM_PURE=1, because a
-compiled core ignores changes of its methods.
+Prints a line of JSON for each divergence: ``python -m tests.support.conform.finding scenarios`` (or ``generators``). Needs
+FLOWSIM_PURE=1, because a compiled core ignores changes of its methods.
 """
 
 from __future__ import annotations
@@ -9,13 +9,18 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from flowsim.compiled_modules import COMPILED, execution_mode
+from flowsim.conform.both_sides import Here, conformed, repeated_on_flink
+from flowsim.conform.compared_job import ComparedJob, jobs_of_scenario
+from flowsim.conform.conformer import FlinkRunner
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_scenario
 from tests.properties.test_disturbed_jobs import test_disturbed_job_commits_what_undisturbed_job_does as check_disturbed
 from tests.support.conform.past_divergences import DIVERGENCES, Divergence
 from tests.support.described.job_comparison import difference, ours, theirs
@@ -89,31 +94,63 @@ def shown(compare: Compare) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def find(flink: Flink, divergence: Divergence, folder: Path) -> list[Finding]:
-    """Runs the jobs that show a divergence, with it and without it."""
-    findings = []
-    for generator, number in divergence.shown_by.items():
-        compare = GENERATORS[generator](flink, number, folder)
-        with divergence.brought_back():
-            found = shown(compare)
-        findings.append(Finding(divergence.name, f"{generator} {number}", found, shown(compare)))
-    return findings
+def jobs_of(scenario: Path, folder: Path) -> list[ComparedJob]:
+    """Returns the jobs of a scenario, which keep what is committed."""
+    return jobs_of_scenario(compile_scenario(load_scenario(scenario), out_dir=folder, allow_python=True))
 
 
-def main() -> int:
-    if execution_mode() == COMPILED:
-        sys.stderr.write("the compiled core ignores changes of its methods: set FLOWSIM_PURE=1\n")
-        return 2
+def conforming(runner: FlinkRunner, scenario: Path, folder: Path) -> Compare:
+    """Runs a scenario on Flink."""
+    jobs = jobs_of(scenario, folder)
+    flink = repeated_on_flink(runner, jobs, Here(jobs).run(), folder, 1)
+
+    def compare() -> str:
+        again = jobs_of(scenario, folder)
+        found = conformed(again, Here(again).run(), flink, schedules=1)
+        return "" if found.agrees else "\n".join(map(str, found.phases))
+
+    return compare
+
+
+def findings(divergence: Divergence, job: str, compare: Compare) -> Finding:
+    """Runs a job that shows a divergence, with it and without it."""
+    with divergence.brought_back():
+        found = shown(compare)
+    return Finding(divergence.name, job, found, shown(compare))
+
+
+def find_with_generators() -> Iterator[Finding]:
     flink = Flink(Path(tempfile.gettempdir(), "flowsim-flink-classes"))
     try:
         for divergence in DIVERGENCES:
-            with tempfile.TemporaryDirectory() as folder:
-                for finding in find(flink, divergence, Path(folder)):
-                    print(json.dumps(asdict(finding)), flush=True)
+            for generator, number in divergence.shown_by.items():
+                with tempfile.TemporaryDirectory() as folder:
+                    compare = GENERATORS[generator](flink, number, Path(folder))
+                    yield findings(divergence, f"{generator} {number}", compare)
     finally:
         flink.close()
+
+
+def find_with_scenarios() -> Iterator[Finding]:
+    runner = FlinkRunner.start(Path(tempfile.gettempdir(), "flowsim-conform-classes"))
+    try:
+        for divergence in DIVERGENCES:
+            if divergence.scenario is not None:
+                with tempfile.TemporaryDirectory() as folder:
+                    compare = conforming(runner, divergence.scenario, Path(folder))
+                    yield findings(divergence, divergence.scenario.name, compare)
+    finally:
+        runner.close()
+
+
+def main(how: str) -> int:
+    if execution_mode() == COMPILED:
+        sys.stderr.write("the compiled core ignores changes of its methods: set FLOWSIM_PURE=1\n")
+        return 2
+    for finding in find_with_scenarios() if how == "scenarios" else find_with_generators():
+        print(json.dumps(asdict(finding)), flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1]))

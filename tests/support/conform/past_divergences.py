@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,8 @@ from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.historical_bugs.bug import Change, replaced
 
+SCENARIOS = Path(__file__).with_name("divergences")
+
 
 @dataclass(frozen=True)
 class Divergence:
@@ -37,6 +40,12 @@ class Divergence:
     shown_by: Mapping[str, int]
     """Generators of jobs, each with the number of a job that shows the divergence."""
     change: Change
+
+    @property
+    def scenario(self) -> Path | None:
+        """A scenario that shows the divergence; None if Flink's side of the comparison cannot build one that does."""
+        file = SCENARIOS / f"{self.name.replace(' ', '_').replace('-', '_')}.yaml"
+        return file if file.exists() else None
 
     @contextmanager
     def brought_back(self) -> Iterator[None]:

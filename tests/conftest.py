@@ -77,6 +77,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the reports of all scenarios, in light and dark colours (default: a few, always the same)",
     )
     parser.addoption(
+        "--all-scenarios", action="store_true", help="all shipped scenarios on the real Flink (default: a sample)"
+    )
+    parser.addoption(
         "--truth-counts", action="store_true", help="how many sentences of each pattern of `flowsim why` were compared"
     )
     parser.addoption(

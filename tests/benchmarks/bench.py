@@ -156,7 +156,7 @@ def add_flink(
     on_progress(flink_w1.NAME)
     try:
         measured[flink_w1.NAME] = flink_w1.measure_flink(chosen.records, chosen.rounds)
-    except flink_w1.Missing as missing:
+    except flink_w1.FlinkMissing as missing:
         return str(missing)
     except WrongResult as wrong:
         raise SystemExit(f"benchmark stopped: {wrong}") from None

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 from rounds import Measured, WrongResult
 from workload import expected_results
 
+from flowsim.conform.java_machine import OPENED_MODULES, FlinkMissing, classpath, compiled, java_program
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
 
-from tests.support.flink.gateway import OPENED_MODULES, Missing, classpath, compiled, java_program  # noqa: E402 - as above
-
-__all__ = ["NAME", "Missing", "measure_flink"]
+__all__ = ["NAME", "FlinkMissing", "measure_flink"]
 
 NAME = "Flink 2.3.0, embedded cluster, warm"
 RUNS_BEFORE = 5
@@ -26,10 +24,10 @@ RUNS_BEFORE = 5
 def measure_flink(records: int, rounds: int) -> Measured:
     """CPU seconds of the whole Java process in each round, start and end of the job included.
 
-    Raises ``Missing`` where Flink or a JDK is not there, and WrongResult.
+    Raises ``FlinkMissing`` where Flink or a JDK is not there, and WrongResult.
     """
     sources = Path(__file__).with_name("java")
-    classes = compiled(sources, ROOT / "build" / "bench-classes")
+    classes = compiled(ROOT / "build" / "bench-classes", (sources,))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "results")
         command = [

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.flink.gateway import Flink, Missing
+from flowsim.conform.conformer import FlinkRunner
+from flowsim.conform.java_machine import FlinkMissing
+from tests.support.flink.gateway import Flink
 from tests.support.flink.machine import Differential, Tallies
 
 
@@ -26,10 +28,16 @@ def flink(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     classes = tmp_path_factory.mktemp("java") if cache is None else Path(cache.mkdir("flink-classes"))
     try:
         machine = Flink(classes / "probes")
-    except Missing as missing:
+    except FlinkMissing as missing:
         pytest.skip(str(missing))
     yield machine
     machine.close()
+
+
+@pytest.fixture(scope="session")
+def flink_runner(flink: Flink) -> FlinkRunner:
+    """Runs jobs for ``flowsim.conform`` in the one virtual machine."""
+    return FlinkRunner(flink.machine)
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import zipfile
 
 import pytest
 
+from flowsim.conform.java_machine import FlinkMissing, jars
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.flink_names import FlinkNames
 from flowsim.scenario.yaml.keys import every_key
-from tests.support.flink.gateway import Missing, jars
 
 NOT_IN_THE_JARS = {
     # PyFlink's own methods of AsyncRetryStrategy.
@@ -49,7 +49,7 @@ def test_names_of_keys_are_in_the_jars_of_flink() -> None:
     classes = {f"/{text.decode()}.class": name for text, name in wanted.items()}
     try:
         folder = jars()
-    except Missing as missing:
+    except FlinkMissing as missing:
         pytest.skip(str(missing))
     for jar in JARS:
         with zipfile.ZipFile(folder / jar) as opened:

@@ -38,123 +38,26 @@ What to know about py4j
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import json
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from flowsim.errors import BadInput
-from flowsim.validation.java import find_java
+from flowsim.conform.java_machine import SOURCES, JavaMachine, compiled
 
 PROBES = Path(__file__).parents[2] / "differential" / "java" / "probes"
-_OPENED = ("java.base/java.lang", "java.base/java.util", "java.base/java.util.concurrent", "java.base/java.time")
-JAVA_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-ea:org.apache.flink...")
-OPENED_MODULES = tuple(f"--add-opens={module}=ALL-UNNAMED" for module in _OPENED)
-
-
-class Missing(Exception):
-    """What the real Flink needs and this machine lacks, as the reason of a skip."""
-
-
-def jars() -> Path:
-    """The folder with the jars of ``apache-flink-libraries``."""
-    package = importlib.util.find_spec("pyflink")
-    places = list(package.submodule_search_locations or []) if package else []
-    for place in places:
-        if list(Path(place, "lib").glob("flink-dist-2.3.0.jar")):
-            return Path(place, "lib")
-    raise Missing("the jars of Flink 2.3.0 are not installed: pip install --no-deps -r requirements-flink.lock")
-
-
-def java_program() -> Path:
-    try:
-        return find_java().executable
-    except BadInput as error:
-        raise Missing(str(error)) from None
-
-
-def compiler() -> Path:
-    """The ``javac`` beside the Java in use, or on the PATH."""
-    beside = java_program().with_name("javac")
-    found = str(beside) if beside.exists() else shutil.which("javac")
-    if found is None:
-        raise Missing("javac is not there: install a JDK 17 or newer")
-    return Path(found)
-
-
-def classpath(*, logging: bool = False) -> list[str]:
-    """Flink itself and log4j; with ``logging`` also what connects the two (without it Flink logs nothing)."""
-    lib = jars()
-    names = ["flink-dist-2.3.0.jar", *(p.name for p in lib.glob("log4j-*.jar") if logging or "slf4j" not in p.name)]
-    return [str(lib / name) for name in sorted(names)]
-
-
-def compiled(sources: Path, cache: Path) -> Path:
-    """The classes of all Java files under ``sources``, compiled unless ``cache`` has them from the same text."""
-    files = sorted(sources.rglob("*.java"))
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.relative_to(sources).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    target = cache / digest.hexdigest()[:16]
-    if target.exists():
-        return target
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
-        classes = Path(folder, "classes")
-        command = [str(compiler()), "-nowarn", "-Xlint:none", "-proc:none", "-cp", os.pathsep.join(classpath())]
-        run = subprocess.run(
-            [*command, "-d", str(classes), *map(str, files)], capture_output=True, text=True, check=False
-        )
-        if run.returncode:
-            raise RuntimeError(f"{sources} does not compile:\n{run.stderr}")
-        # Several workers may compile at once: the first one wins, and all have the same classes.
-        if not target.exists():
-            classes.rename(target)
-    return target
 
 
 class Flink:
     """The virtual machine and its entry points."""
 
     def __init__(self, cache: Path) -> None:
-        if importlib.util.find_spec("py4j") is None:
-            raise Missing("py4j is not installed: pip install -e '.[dev]'")
-        from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
-        from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
-
-        paths = [*classpath(), str(compiled(PROBES, cache))]
-        port = launch_gateway(
-            classpath=os.pathsep.join(paths),
-            javaopts=[*JAVA_OPTIONS, *OPENED_MODULES],
-            java_path=str(java_program()),
-            die_on_exit=True,
-            redirect_stderr=subprocess.DEVNULL,
-        )
-        # The server that py4j starts has a thread per direction; it only serves to start the one that has not.
-        self._starter = JavaGateway(gateway_parameters=GatewayParameters(port=port))
-        server = self._starter.jvm.py4j.ClientServer.ClientServerBuilder().javaPort(0).build()
-        server.startServer()
-        self._gateway = ClientServer(
-            java_parameters=JavaParameters(
-                port=server.getJavaServer().getListeningPort(), auto_convert=True, daemonize_memory_management=True
-            ),
-            python_parameters=PythonParameters(port=0, daemonize=True, daemonize_connections=True),
-        )
-        python = self._gateway.get_callback_server()
-        address = self._gateway.jvm.java.net.InetAddress.getByName(python.get_listening_address())
-        self._gateway.java_gateway_server.resetCallbackClient(address, python.get_listening_port())
-        self.java: Any = self._gateway.jvm
+        self.machine = JavaMachine(compiled(cache, (SOURCES, PROBES)), ("-ea:org.apache.flink...",))
+        self.java: Any = self.machine.java
         self.none: Any = self.objects()
 
     def close(self) -> None:
-        self._gateway.shutdown()
-        self._starter.shutdown()
+        self.machine.close()
 
     def class_(self, name: str) -> Any:
         """The java.lang.Class of ``name``: a full name (``$`` before an inner class), or int, long, boolean, double."""
@@ -201,7 +104,7 @@ class Flink:
 
     def boxed(self, box: str, *values: object) -> Any:
         """An Object[] whose elements' class stays ``box``, such as Long: py4j would make an Integer of 5."""
-        typed = self._gateway.new_array(getattr(self.java.java.lang, box), len(values))
+        typed = self.machine.gateway.new_array(getattr(self.java.java.lang, box), len(values))
         for index, value in enumerate(values):
             typed[index] = value
         result = self.objects(*(None for _ in values))

@@ -27,6 +27,7 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 /** The embedded Flink on which plans run; it listens on loopback only. */
 public final class Cluster {
     private static final int LONGEST_SECONDS = 60;
+    private static final String LOOPBACK = "127.0.0.1";
     private static MiniCluster cluster;
     private static int slots;
 
@@ -175,13 +176,16 @@ public final class Cluster {
         settings.setString("taskmanager.memory.segment-size", "4kb");
         settings.setString("web.checkpoints.history", "1000");
         settings.setString("rest.bind-port", "0");
-        settings.setString("rest.bind-address", "127.0.0.1");
+        for (String bound : List.of("rest.bind-address", "jobmanager.bind-host", "taskmanager.bind-host")) {
+            settings.setString(bound, LOOPBACK);
+        }
         MiniCluster started =
                 new MiniCluster(
                         new MiniClusterConfiguration.Builder()
                                 .setNumTaskManagers(1)
                                 .setNumSlotsPerTaskManager(count)
                                 .setConfiguration(settings)
+                                .setCommonBindAddress(LOOPBACK)
                                 .withRandomPorts()
                                 .build());
         started.start();

@@ -37,6 +37,8 @@ Compare = Callable[[], str]
 Find = Callable[[Flink, int, Path], Compare]
 """Runs the job of a number on Flink."""
 
+REPETITIONS: Final = 4
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -100,9 +102,13 @@ def jobs_of(scenario: Path, folder: Path) -> list[ComparedJob]:
 
 
 def conforming(runner: FlinkRunner, scenario: Path, folder: Path) -> Compare:
-    """Runs a scenario on Flink."""
+    """Runs a scenario on Flink, again while it differs: what a failed attempt does last is left open."""
     jobs = jobs_of(scenario, folder)
-    flink = repeated_on_flink(runner, jobs, Here(jobs).run(), folder, 1)
+    here = Here(jobs).run()
+    for number in range(REPETITIONS):
+        flink = repeated_on_flink(runner, jobs, here, folder / f"{number}", 1)
+        if conformed(jobs, here, flink, schedules=1).agrees:
+            break
 
     def compare() -> str:
         again = jobs_of(scenario, folder)

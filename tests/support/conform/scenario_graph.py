@@ -8,6 +8,7 @@ from typing import Any, Final
 from tests.support.conform.job_shapes import Shapes, add, add_exchange, pair
 from tests.support.conform.scenario_words import (
     Block,
+    answer_of,
     checkpoints_of,
     exchange_of,
     key_type,
@@ -278,8 +279,13 @@ class ScenarioGraph:
             "without timeout" if "timeout" not in call else "replace" if isinstance(on_timeout, Mapping) else on_timeout
         )
         pair(shapes, "async x on timeout", [mode], [timeout])
-        answers = {"one result"} | {word for word, key in (("error", "fails"), ("none", "silent")) if key in call}
+        answers = {word for word, key in (("error", "fails"), ("none", "silent")) if key in call}
         latencies = latencies_ms(call.get("latency", "1 ms"))
+        if "answers" in call:
+            answers |= {answer_of(each) for each in call["answers"]}
+            latencies = {each for answer in call["answers"] for each in latencies_ms(answer.get("latency", 0))}
+        else:
+            answers.add("one result")
         timeout_ms = ns(call.get("timeout", "never")) / 10**6
         if 0 in latencies:
             answers.add("at once")

@@ -109,7 +109,7 @@ class _Scenario(ScenarioGraph):
             exchanges = {shape.removeprefix("exchange: ") for shape in shapes if shape.startswith("exchange: ")}
             if exchanges & set(WITHOUT_UNALIGNED):
                 add(shapes, "checkpoint", "aligned by force beside unaligned exchanges")
-            if has_costs:
+            if has_costs or any(phase.get("pauses") for phase in phases):
                 add(shapes, "checkpoint", "with data in flight")
                 pair(shapes, "in-flight data x failure", set(failures))
                 pair(shapes, "in-flight data x restore", set(ends[: len(phases) - 1]))

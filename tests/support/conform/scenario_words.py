@@ -120,6 +120,13 @@ def triggers_of(trigger: Any) -> Iterable[str]:
         )
 
 
+def answer_of(answer: Block) -> str:
+    """Returns what a written answer of an async call gives."""
+    if "error" in answer or answer.get("silent"):
+        return "error" if "error" in answer else "none"
+    return {0: "no result", 1: "one result"}.get(len(answer["results"]), "two results")
+
+
 def latencies_ms(latency: Any) -> set[float]:
     """Returns the possible latencies of calls in ms, as far as they are not random."""
     if not isinstance(latency, Mapping):
@@ -127,4 +134,4 @@ def latencies_ms(latency: Any) -> set[float]:
     if "each" not in latency:
         return set()
     each = compile(latency["each"], "latency", "eval")
-    return {float(eval(each, {"n": n, "id": number})) for n, number in product(NUMBERS, range(3))}
+    return {float(eval(each, {"n": n, "id": number, "attempt": 1})) for n, number in product(NUMBERS, range(3))}

@@ -129,7 +129,7 @@ def _checkpointing(settings: CheckpointSettings, snapshots: Path) -> dict[str, s
         "execution.checkpointing.max-concurrent-checkpoints": str(settings.max_concurrent),
         "execution.checkpointing.unaligned.enabled": str(settings.unaligned).lower(),
         "execution.checkpointing.aligned-checkpoint-timeout": f"{settings.aligned_timeout_ms} ms",
-        "execution.checkpointing.checkpoints-after-tasks-finish.enabled": str(settings.after_tasks_finish).lower(),
+        "execution.checkpointing.checkpoints-after-tasks-finish": str(settings.after_tasks_finish).lower(),
     }
     if settings.is_enabled:
         found["execution.checkpointing.interval"] = "10 h"

@@ -67,7 +67,13 @@ public final class Cluster {
         Map<String, Object> answer = new LinkedHashMap<>();
         Map<JobVertexID, Integer> heads = heads(graph, plan);
         Seen.setHeads(heads.values());
-        Conductor conductor = new Conductor(running, graph.getJobID(), upstreamFirst, subtasks, heads, sources(plan));
+        boolean takesLast =
+                settings.containsKey("execution.checkpointing.interval")
+                        && settings.getString("execution.checkpointing.checkpoints-after-tasks-finish", "true")
+                                .equals("true");
+        Conductor conductor =
+                new Conductor(
+                        running, graph.getJobID(), upstreamFirst, subtasks, heads, sources(plan), takesLast);
         boolean isOver;
         try {
             JsonNode run = plan.get("run");

@@ -54,6 +54,7 @@ final class Conductor {
     private final int subtasks;
     /** The number of subtasks of all sources. */
     private final int sources;
+    private final boolean takesLastCheckpoint;
     /** The node at the head of each chain. */
     private final Map<JobVertexID, Integer> vertices;
     private List<Task> tasks = List.of();
@@ -66,8 +67,10 @@ final class Conductor {
             List<JobVertexID> upstreamFirst,
             int subtasks,
             Map<JobVertexID, Integer> vertices,
-            int sources) {
+            int sources,
+            boolean takesLastCheckpoint) {
         this.sources = sources;
+        this.takesLastCheckpoint = takesLastCheckpoint;
         this.vertices = vertices;
         this.cluster = cluster;
         this.job = job;
@@ -153,8 +156,26 @@ final class Conductor {
         }
     }
 
+    /** Whether all data of a job with checkpoints has ended: nothing but its last checkpoint is to come. */
+    private boolean waitsForLastCheckpoint() throws ReflectiveOperationException {
+        if (!takesLastCheckpoint || Script.ended() < sources || result.isDone() || hasFailed()) {
+            return false;
+        }
+        for (Task task : tasks) {
+            Object stream = field(Task.class, task, "invokable");
+            if (isRunning(task) && stream != null && !(Boolean) field(StreamTask.class, stream, "endOfDataReceived")) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private void awaitQuiet(BooleanSupplier condition) throws Exception {
-        long deadline = System.nanoTime() + GRACE_NANOS;
+        awaitQuiet(condition, GRACE_NANOS);
+    }
+
+    private void awaitQuiet(BooleanSupplier condition, long nanos) throws Exception {
+        long deadline = System.nanoTime() + nanos;
         while (!condition.getAsBoolean() && !result.isDone() && !hasFailed() && System.nanoTime() < deadline) {
             TimeUnit.MICROSECONDS.sleep(100);
         }
@@ -193,6 +214,10 @@ final class Conductor {
             for (int looks = 1; !isIdle(task); looks++) {
                 pause(looks, deadline, task.getTaskInfo().getTaskNameWithSubtasks() + " goes on");
             }
+        }
+        if (waitsForLastCheckpoint()) {
+            // Flink takes it in its own time, which is no time of the job.
+            awaitQuiet(() -> false, END_NANOS);
         }
         if (hasFailed() && !result.isDone()) {
             awaitRunning();

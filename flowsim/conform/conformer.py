@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from flowsim.cluster.failures import PLACES_OF_FAILURES, FailTask, RunFailure
 from flowsim.cluster.job_execution import RunOptions
@@ -22,7 +22,8 @@ from flowsim.conform.settings import CommonJob, configuration
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.values import Keys, Numbers, Values
 from flowsim.errors import InvariantViolation, JobFailed
-from flowsim.facts.kinds import CheckpointAction, Level, SnapshotKind
+from flowsim.facts.kinds import CheckpointAction, Level, LifeEvent, SnapshotKind
+from flowsim.facts.schema import LIFECYCLE
 from flowsim.graph.stream_graph import StreamGraph, StreamNode
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
@@ -64,7 +65,10 @@ def simulated(job: CommonJob, options: RunOptions) -> Simulated:
             error = error.__cause__
         cause = f"{type(error).__name__}: {error}"
     events = [_CheckpointRow(*row[1:5]) for row in recorder.rows("checkpoints")]
-    triggered = [each for each in events if each.action == CheckpointAction.TRIGGERED]
+    ends = _Ends(recorder)
+    triggered = [
+        each for each in events if each.action == CheckpointAction.TRIGGERED and not ends.come_before(each.time_ns)
+    ]
     completed = [
         f"{each.checkpoint} {_KINDS[SnapshotKind(each.type)]}"
         for each in events
@@ -92,6 +96,27 @@ _KINDS_IN_FLINK = {
     "Suspend Savepoint": "savepoint of a stop",
     "Terminate Savepoint": "savepoint of a stop with drain",
 }
+
+
+class _Ends:
+    """Knows when all tasks of a job had reached the end of their data: then the job takes its last checkpoint by itself."""
+
+    _STARTS: Final = (LifeEvent.INITIALIZING,)
+    _ENDS: Final = (LifeEvent.FINISH, LifeEvent.FINISHED, LifeEvent.RESTORED_AS_FINISHED)
+
+    def __init__(self, recorder: MemoryRecorder) -> None:
+        self._of_task: dict[int, list[tuple[int, bool]]] = {}
+        names = LIFECYCLE.names
+        task, time, event = names.index("task"), names.index("time_ns"), names.index("event")
+        for row in recorder.rows("lifecycle"):
+            if row[event] in self._STARTS or row[event] in self._ENDS:
+                self._of_task.setdefault(row[task], []).append((row[time], row[event] in self._ENDS))
+
+    def come_before(self, time_ns: int) -> bool:
+        """Returns True if every task had reached the end of its data at this time, in its attempt of that time."""
+        return all(
+            [is_end for at, is_end in events if at <= time_ns][-1:] == [True] for events in self._of_task.values()
+        )
 
 
 class _CheckpointRow(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.conform.sinks import Commits, with_noting_sink
@@ -12,6 +13,9 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRest
 from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.operator_cost import OperatorCosts
 from flowsim.graph.stream_graph import StreamGraph, StreamNode
+
+_MANY: Final = 2**31 - 1
+"""As many restarts as a job needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,10 @@ def common_job(graph: StreamGraph) -> CommonJob:
     if checkpointing is not None:
         checkpointing = replace(checkpointing, sync_latency_ns=0, async_latency_ns=0, async_bytes_per_second=None)
     restart = settings.restart_strategy
-    if restart is not None and not isinstance(restart, NoRestart):
-        restart = FixedDelayRestart(getattr(restart, "attempts", 2**31 - 1), 0)
+    if restart is None and checkpointing is not None and checkpointing.is_enabled:
+        restart = FixedDelayRestart(_MANY, 0)
+    elif restart is not None and not isinstance(restart, NoRestart):
+        restart = FixedDelayRestart(getattr(restart, "attempts", _MANY), 0)
     common = replace(
         settings,
         cost_ns=0,
@@ -109,11 +115,10 @@ def configuration(settings: JobSettings, snapshots: Path) -> dict[str, str]:
     checkpointing = settings.checkpointing
     if checkpointing is not None:
         found |= _checkpointing(checkpointing, snapshots)
-        if settings.restart_strategy is None or not isinstance(settings.restart_strategy, NoRestart):
-            attempts = getattr(settings.restart_strategy, "attempts", 2**31 - 1)
-            found["restart-strategy.type"] = "fixed-delay"
-            found["restart-strategy.fixed-delay.attempts"] = str(attempts)
-            found["restart-strategy.fixed-delay.delay"] = "1 ms"
+    if isinstance(settings.restart_strategy, FixedDelayRestart):
+        found["restart-strategy.type"] = "fixed-delay"
+        found["restart-strategy.fixed-delay.attempts"] = str(settings.restart_strategy.attempts)
+        found["restart-strategy.fixed-delay.delay"] = "1 ms"
     return found
 
 

@@ -119,9 +119,6 @@ final class Conductor {
             String folder = action.path("directory").asText();
             switch (action.get("kind").asText()) {
                 case "checkpoint":
-                    if (Script.ended() == sources) {
-                        break; // Flink takes the last one by itself, when all data has ended
-                    }
                     follow(cluster.triggerCheckpoint(job, CheckpointType.DEFAULT));
                     break;
                 case "savepoint":
@@ -130,6 +127,7 @@ final class Conductor {
                 case "stop_with_savepoint":
                     boolean drain = action.get("drain").asBoolean();
                     follow(cluster.stopWithSavepoint(job, folder, drain, SavepointFormatType.CANONICAL));
+                    awaitQuiet(() -> false, END_NANOS);
                     break;
                 case "fail":
                     fail(action);

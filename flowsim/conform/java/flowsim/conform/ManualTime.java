@@ -26,6 +26,7 @@ final class ManualTime implements TimerService {
 
     private static final PriorityQueue<Alarm> ALARMS = new PriorityQueue<>();
     private static final long NANOS = 1_000_000;
+    private static final long MOMENTS = 1000;
     private static final long LAST = Long.MAX_VALUE;
     private static long now;
     private static long made;
@@ -113,6 +114,11 @@ final class ManualTime implements TimerService {
 
     private static synchronized long now() {
         return now / NANOS;
+    }
+
+    /** The time in ns without the moments by which one thing is behind another. */
+    static synchronized long instant() {
+        return now / MOMENTS * MOMENTS;
     }
 
     static synchronized long nowNanos() {

@@ -63,19 +63,19 @@ final class Script implements Serializable {
 
     void start() {
         ENDED.remove(node + "/" + subtask);
-        startedNanos = ManualTime.nowNanos();
+        startedNanos = ManualTime.instant();
     }
 
     /** The position as text, with the time since the start. */
     String position() {
-        long now = ManualTime.nowNanos();
+        long now = ManualTime.instant();
         return subtask + "," + at + "," + (previous == null ? "-" : previous) + "," + (now - startedNanos) + ","
                 + (wakeNanos < 0 ? "-" : wakeNanos - now);
     }
 
     void restore(String position) {
         String[] parts = position.split(",");
-        long now = ManualTime.nowNanos();
+        long now = ManualTime.instant();
         at = Integer.parseInt(parts[1]);
         previous = parts[2].equals("-") ? null : Long.valueOf(parts[2]);
         startedNanos = now - Long.parseLong(parts[3]);

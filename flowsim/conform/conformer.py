@@ -113,9 +113,13 @@ class _Ends:
                 self._of_task.setdefault(row[task], []).append((row[time], row[event] in self._ENDS))
 
     def come_before(self, time_ns: int) -> bool:
-        """Returns True if every task had reached the end of its data at this time, in its attempt of that time."""
+        """Returns True if every task had reached the end of its data at this time, in its attempt of that time.
+
+        A start at this very time is behind an end: it is due to what the last checkpoint brought.
+        """
         return all(
-            [is_end for at, is_end in events if at <= time_ns][-1:] == [True] for events in self._of_task.values()
+            [is_end for at, is_end in events if at < time_ns or (at == time_ns and is_end)][-1:] == [True]
+            for events in self._of_task.values()
         )
 
 

@@ -122,8 +122,9 @@ class Plan:
 
     def _source(self, node: StreamNode, operator: Any) -> dict[str, object]:
         strategy = getattr(operator, "strategy", None)
-        splits = node.description.params.get("splits")
-        legacy = node.is_legacy_source or (strategy is None and not splits)
+        params = node.description.params
+        has_splits = params.get("splits") or params.get("assignment") == "dynamic"
+        legacy = node.is_legacy_source or (strategy is None and not has_splits)
         described: dict[str, object] = {"kind": "source", "legacy": legacy, "watermarks": {"kind": "none"}}
         if strategy is not None:
             described["watermarks"] = described_strategy(self._side, strategy)

@@ -309,8 +309,8 @@ def run_job(
     ``result`` reports a failure or deadlock of the job. ``until_ms`` limits endless jobs, in virtual time; ``actions``
     stop or cancel the job. A run that reaches its ``bounds`` (None: 200,000 steps and 366 days of virtual time) or one of
     the ``limits`` fails, and ``result.error`` is RunTooLong, which names what each task waits for. The job's
-    ``flowsim_settings`` are ignored. A drawn scenario has its own actions and failures besides. The job is unchanged and
-    can run again.
+    ``flowsim_settings`` are ignored. A drawn scenario has its own actions and failures besides; of its phases the first
+    one runs. The job is unchanged and can run again.
     """
     own_actions: tuple[RunAction, ...] = ()
     failures: tuple[RunFailure, ...] = ()

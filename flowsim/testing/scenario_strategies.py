@@ -41,19 +41,17 @@ def scenarios(
     families: Sequence[Family] = FAMILIES,
     *,
     determined: bool = False,
-    python: bool = False,
 ) -> DrawnScenario:
     """Draws scenarios of the given families. A counterexample prints as YAML that ``flowsim run`` takes.
 
     The families are ``plain``, ``event_time``, ``async``, ``checkpoints`` (aligned, with failures) and ``unaligned``.
     ``determined``: each entry of a script has an instant of its own and nothing costs time, so that Flink's rules
     determine the order of what operators see, as in a comparison with the real Flink; otherwise tasks compete, and small
-    buffers fill. ``python``: some functions are Python, which ``flowsim run`` calls with ``--allow-python``. Raises
-    BadInput.
+    buffers fill. Raises BadInput.
 
     ``numbered_scenario`` returns such scenarios by a number and a seed, without Hypothesis.
     """
     if not families or any(family not in FAMILIES for family in families):
         raise BadInput(f"scenarios: expected families of {', '.join(FAMILIES)}, got {families!r:.100}")
     family = draw(st.sampled_from(families))
-    return draw_scenario(_HypothesisChoices(draw), family, determined=determined, python=python)
+    return draw_scenario(_HypothesisChoices(draw), family, determined=determined)

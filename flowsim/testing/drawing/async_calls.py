@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flowsim.testing.drawing.draft import Block, Draft, ms
+from flowsim.testing.drawing.draft import FIELDS, Block, Draft, ms
 from flowsim.testing.drawing.edges import united, unkeyed
 from flowsim.testing.drawing.operators import chaining
 
@@ -30,12 +30,20 @@ def add_async(draft: Draft) -> bool:
         call |= {"design": "legacy", "latency": choices.one_of(["5 ms", "40 ms"])}
     else:
         call |= _answers(draft)
+        if "spikes" not in call and choices.often(30):
+            _write_answers(draft, call)
     if capacity < 100 and "fails" not in call:
         # With a full queue, records would wait long for their first calls.
         call["capacity"] = capacity
-    call["add"] = {"n": choices.one_of(["n * 3 % 101", "n"])}
+    fields = stream.fields
+    if "answers" in call:
+        fields = FIELDS
+    else:
+        call["add"] = {"n": choices.one_of(["n * 3 % 101", "n"])}
     block["async"] = call
-    draft.add_operator(block, replace(stream, name=draft.next_name(), parallelism=width, is_spread=is_spread))
+    draft.add_operator(
+        block, replace(stream, name=draft.next_name(), fields=fields, parallelism=width, is_spread=is_spread)
+    )
     return True
 
 
@@ -69,6 +77,24 @@ def _answers(draft: Draft) -> Block:
     if not draft.is_determined and choices.often(10):
         call["spikes"] = {"share": 0.2, "latency": "150 ms"}
     return call
+
+
+def _write_answers(draft: Draft, call: Block) -> None:
+    """Replaces what describes the calls by answers that are written one by one: several results, none, errors."""
+    latency, fails, silent = call.pop("latency"), call.pop("fails", None), call.pop("silent", None)
+    answers: list[Block] = []
+    if isinstance(silent, dict):
+        answers.append({**silent, "silent": True})
+    if isinstance(fails, dict):
+        when = f"{fails['when']} and attempt <= {fails['first_attempts']}"
+        answers.append({"when": when, "latency": latency, "error": "no answer"})
+    answers.append({"when": "n % 4 == 1", "latency": latency, "results": []})
+    one: Block = {"id": "id", "k": "k", "n": "n * 3 % 101"}
+    answers.append({"when": "n % 7 == 2", "latency": latency, "results": [one, {**one, "n": "n + 1"}]})
+    answers.append({"results": [one], **({} if draft.choices.often(30) else {"latency": latency})})
+    call["answers"] = answers
+    if isinstance(call.get("on_timeout"), dict):
+        call["on_timeout"] = {"select": {"id": "id", "k": "k", "n": "-1"}}
 
 
 def _latency(draft: Draft, timeout_ms: int) -> object:

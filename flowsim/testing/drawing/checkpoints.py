@@ -42,6 +42,7 @@ def add_checkpoints(draft: Draft) -> None:
             {"exponential_delay": {"initial_backoff": "5 ms", "max_backoff": "40 ms", "jitter_factor": 0}},
         ]
     )
+    draft.pauses += choices.some(lambda: _pause(draft), 0, 2)
     draft.failures += choices.some(lambda: _failure(draft), 0, 3)
     snapshots = choices.some(lambda: _snapshot(draft), 1 if draft.is_determined else 0, 4)
     draft.actions += sorted(snapshots, key=str)
@@ -52,6 +53,20 @@ def _at(draft: Draft) -> str:
     if draft.is_determined:
         return ms(GAP_MS * draft.choices.integer(1, MOST_STEPS) + 48)
     return f"{draft.choices.integer(1, 400_000)} us"
+
+
+def _pause(draft: Draft) -> Block:
+    """Returns a pause; in a determined scenario of a task with one input channel, because of several the order is open."""
+    choices = draft.choices
+    names = list(draft.parallelism)
+    if draft.is_determined:
+        names = [*draft.sources, *(stream.name for stream in draft.streams if stream.is_single)]
+    task = choices.one_of(names)
+    from_ms, long_ms = choices.integer(1, 25), choices.integer(1, 10)
+    if draft.is_determined:
+        from_ms, long_ms = from_ms * GAP_MS + 20, long_ms * GAP_MS + 50
+    subtask = choices.integer(0, draft.parallelism[task] - 1)
+    return {"task": task, "subtask": subtask, "from": ms(from_ms), "to": ms(from_ms + long_ms)}
 
 
 def _snapshot(draft: Draft) -> Block:
@@ -74,6 +89,30 @@ def _failure(draft: Draft) -> Block:
     if choices.often(25):
         fails["attempt"] = choices.integer(1, 2)
     return {"fail_task": fails}
+
+
+def add_phases(draft: Draft) -> None:
+    """Adds a second phase, which starts from a savepoint of the first one, often with another parallelism."""
+    choices = draft.choices
+    draft.failures.clear()  # one of them could end the savepoint
+    at_ms = GAP_MS * choices.integer(1, max(1, draft.steps)) + 30
+    if choices.often(50) or draft.waits:
+        draft.actions.append({"savepoint": {"at": ms(at_ms), "directory": "savepoints"}})
+        draft.actions.append({"cancel": {"at": ms(at_ms + 10)}})
+    else:
+        draft.actions.append({"stop": {"at": ms(at_ms), "savepoint": {"directory": "savepoints"}}})
+    phase: Block = {}
+    rescaled = {
+        f"operators.{name}.parallelism": choices.integer(1, 3)
+        for name, block in draft.operators.items()
+        if "key_by" in block and choices.often(60)
+    }
+    if rescaled:
+        phase["set"] = rescaled
+    phase["actions"] = [_snapshot(draft)]
+    if choices.often(60):
+        phase["failures"] = [{"fail_task": {"task": choices.one_of(list(draft.parallelism)), "at": _at(draft)}}]
+    draft.phases.append(phase)
 
 
 def add_end(draft: Draft) -> None:

@@ -66,13 +66,16 @@ class Draft:
     choices: Choices
     family: Family
     is_determined: bool
-    has_python: bool
     settings: Block = field(default_factory=dict)
     sources: dict[str, Block] = field(default_factory=dict)
     operators: dict[str, Block] = field(default_factory=dict)
     sinks: dict[str, Block] = field(default_factory=dict)
     actions: list[Block] = field(default_factory=list)
     failures: list[Block] = field(default_factory=list)
+    pauses: list[Block] = field(default_factory=list)
+    phases: list[Block] = field(default_factory=list)
+    steps: int = 0
+    """The number of steps of all scripts."""
     streams: list[Stream] = field(default_factory=list)
     unread: dict[str, Stream] = field(default_factory=dict)
     parallelism: dict[str, int] = field(default_factory=dict)
@@ -137,6 +140,7 @@ class Draft:
         """Returns the mapping of the scenario."""
         parts: Block = {"settings": self.settings, "sources": self.sources, "operators": self.operators}
         parts |= {"sinks": self.sinks, "actions": self.actions, "failures": self.failures}
+        parts |= {"pauses": self.pauses, "phases": self.phases}
         return {"flowsim": 1, "name": name, **{key: part for key, part in parts.items() if part}}
 
     def _add(self, stream: Stream) -> None:

@@ -63,8 +63,8 @@ def unkeyed(draft: Draft, stream: Stream) -> tuple[Block, int, bool]:
         options += ["forward"]
     options += partitions(draft)
     partition: object = choices.one_of(options)
-    if draft.has_python and choices.often(10):
-        partition = {"python": "flowsim.testing.drawing.python_functions:subtask_of", "key": "n"}
+    if choices.often(8):
+        partition = {"key": "n"}
     if partition is not None:
         block["partition"] = partition
     block["parallelism"] = width

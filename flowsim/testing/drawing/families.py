@@ -8,12 +8,12 @@ from typing import Final, get_args
 
 from flowsim.errors import BadInput
 from flowsim.testing.drawing.async_calls import add_async
-from flowsim.testing.drawing.checkpoints import add_checkpoints, add_end
+from flowsim.testing.drawing.checkpoints import add_checkpoints, add_end, add_phases
 from flowsim.testing.drawing.choices import Choices, RandomChoices
 from flowsim.testing.drawing.draft import Draft, Family
 from flowsim.testing.drawing.drawn_scenario import DrawnScenario
 from flowsim.testing.drawing.edges import partitions
-from flowsim.testing.drawing.operators import add_alarm, add_rolling, add_stateless, add_watermarks
+from flowsim.testing.drawing.operators import add_alarm, add_orders, add_rolling, add_stateless, add_watermarks
 from flowsim.testing.drawing.settings import add_settings
 from flowsim.testing.drawing.sources import add_sources, lengthen
 from flowsim.testing.drawing.two_inputs import add_broadcast, add_connect, add_interval_join, add_window_join
@@ -30,10 +30,11 @@ _PLAIN: Final[tuple[tuple[Part, int], ...]] = (
     (add_stateless, 4), (add_rolling, 2), (add_connect, 2), (add_broadcast, 1), (add_window, 1), (add_alarm, 1),
 )  # fmt: skip
 _EVENT_TIME: Final = (
-    (add_window, 6), (add_window_join, 3), (add_interval_join, 2), (add_alarm, 2), (add_watermarks, 1),
+    (add_window, 6), (add_window_join, 3), (add_interval_join, 2), (add_alarm, 2), (add_orders, 2), (add_watermarks, 1),
 )  # fmt: skip
 _STATEFUL: Final = (
     (add_window, 3),
+    (add_orders, 3),
     (add_rolling, 3),
     (add_alarm, 3),
     (add_async, 3),
@@ -63,9 +64,9 @@ def register_part(part: Part, family: Family, weight: int = 1) -> None:
 _MORE: Final[list[tuple[Part, Family, int]]] = []
 
 
-def draw_scenario(choices: Choices, family: Family, *, determined: bool, python: bool = False) -> DrawnScenario:
+def draw_scenario(choices: Choices, family: Family, *, determined: bool) -> DrawnScenario:
     """Draws a scenario of a family."""
-    draft = Draft(choices, family, determined, python)
+    draft = Draft(choices, family, determined)
     add_sources(draft)
     parts = [part for part, weight in _PARTS[family] for _ in range(weight)]
     parts += [part for part, its_family, weight in _MORE if its_family == family for _ in range(weight)]
@@ -76,7 +77,9 @@ def draw_scenario(choices: Choices, family: Family, *, determined: bool, python:
     _add_sinks(draft)
     if family in ("checkpoints", "unaligned"):
         add_checkpoints(draft)
-    if choices.often(8) and not draft.waits and not draft.read_orders:
+    if determined and family in ("checkpoints", "unaligned") and choices.often(25):
+        add_phases(draft)
+    elif choices.often(8) and not draft.waits and not draft.read_orders:
         add_end(draft)
     add_settings(draft)
     if draft.waits:
@@ -96,10 +99,10 @@ def _add_sinks(draft: Draft) -> None:
 
 
 def numbered_scenario(
-    number: int, *, family: Family = "plain", seed: int = 0, determined: bool = True, python: bool = False
+    number: int, *, family: Family = "plain", seed: int = 0, determined: bool = True
 ) -> DrawnScenario:
     """Returns a random scenario; the same arguments give the same scenario. Needs no Hypothesis. Raises BadInput."""
     if family not in FAMILIES:
         raise BadInput(f"there is no family {family!r} of scenarios; there are: {', '.join(FAMILIES)}")
     choices = RandomChoices(Random(f"{family}/{seed}/{number}"))
-    return draw_scenario(choices, family, determined=determined, python=python)
+    return draw_scenario(choices, family, determined=determined)

@@ -101,6 +101,7 @@ def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> None:
         for source, subtask in places:
             step += 1
             source.scripts[subtask].append({"end": True, "step": step})
+        draft.steps = step
 
 
 def _entry(

@@ -146,6 +146,8 @@ def add_window(draft: Draft) -> bool:
         fields = dict(stream.fields)
     else:
         block["aggregate"], fields = _aggregate(choices, key, has_times=ends != "endless")
+        if "evictor" not in cut and choices.often(20):
+            block["having"] = "n % 2 == 0"
     keeps_time = stream.has_timestamps and ends == "event"
     result = Stream(name, fields, width, stream.origins, keeps_time, is_spread=width > 1)
     late = Stream(f"{name}.late", stream.fields, width, stream.origins, stream.has_timestamps)

@@ -36,8 +36,6 @@ class TimersOfTask(Machine):
         """With the sequence numbers of their registrations."""
         self._snapshots: dict[int, dict[Timer, int]] = {}
         self._is_finished = False
-        self._ended: set[int] = set()
-        """The inputs whose event time has ended; that of a source that ends while it is idle does not."""
         self._keys: list[Slice] = []
         """The descriptions of keys, which a task records once for all attempts."""
         self._replay: KeyedTask | None = None
@@ -54,8 +52,6 @@ class TimersOfTask(Machine):
             self._keys.append(Slice(facts.task, {"keys": facts.of("keys")}))
         if self._replay is not None:
             self._replay.feed(facts)
-        marks = facts.of("task_watermark").tuples(("input", "timestamp"))
-        self._ended.update(index for index, timestamp in marks if timestamp == MAX_WATERMARK)
 
     @on_row("timers")
     def _timer(
@@ -87,7 +83,6 @@ class TimersOfTask(Machine):
         self._is_known = checkpoint == NO_CHECKPOINT or checkpoint in self._snapshots
         self._waiting = dict(self._snapshots.get(checkpoint, {}))
         self._is_finished = False
-        self._ended.clear()
         if checkpoint in self._snapshots and self._is_keyed:
             self._replay = KeyedTask(self._graph, self._graph.tasks[self._task], FoundByLaw(timers=self._replayed))
             for keys in self._keys:
@@ -111,8 +106,7 @@ class TimersOfTask(Machine):
         """After a drained end of input no timer of event time is left."""
         replay = self._replay
         self._end_replay(whole)
-        has_event_time = len(self._ended) < self._graph.tasks[self._task].inputs
-        if not whole or not self._is_finished or not self.attempt or has_event_time:
+        if not whole or not self._is_finished or not self.attempt:
             return
         left = self._waiting if replay is None else replay.waiting(TimeDomain.EVENT_TIME)
         for timer in left:
@@ -153,7 +147,7 @@ LAWS: Final = (
   this law: its timers of both time domains fire in time, in order and under their keys, and no due timer is left. Its
   watermarks begin at `MIN` (rule 9.16), and the timers of the cut count as registered before its first row.
 - In a whole run, 1 for each timer of event time below MAX_WATERMARK that waits at the end of a restored task with a
-  FINISH row in `lifecycle` and MAX_WATERMARK in `task_watermark` for each input.
+  FINISH row in `lifecycle`.
 """,
     ),
 )  # fmt: skip

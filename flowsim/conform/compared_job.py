@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from flowsim.cluster.job_execution import RunOptions
-from flowsim.cluster.run_actions import StopWithSavepoint, TriggerSavepoint
+from flowsim.cluster.run_actions import SnapshotAction, StopWithSavepoint, TriggerSavepoint
 from flowsim.conform.conformer import flink_failures
 from flowsim.conform.plan import Plan
 from flowsim.conform.printed_plan import names_side, printed_plan
 from flowsim.conform.settings import CommonJob, Difference, common_job, configuration, in_order_of_time
 from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.compiled import CompiledScenario
 
@@ -77,6 +78,9 @@ def job_of_environment(env: StreamExecutionEnvironment, seed: int | None = None)
 
 
 def _job(graph: StreamGraph, options: RunOptions, seed: int | None) -> ComparedJob:
+    if graph.settings.checkpointing is None and any(isinstance(action, SnapshotAction) for action in options.actions):
+        # As a run here does: without an interval, for snapshots on request.
+        graph = replace(graph, settings=replace(graph.settings, checkpointing=CheckpointSettings()))
     common = common_job(graph)
     changes = list(common.changes)
     if options.policy != "fifo" or options.clock != "virtual":

@@ -113,10 +113,9 @@ class Plan:
             "side_output": edge.side_output,
             "partitioner": None if spec is None else spec.name,
         }
-        if spec is not None and spec.name == "CUSTOM":
-            assert spec.key_selector is not None
-            assert spec.partition is not None
+        if spec is not None and spec.key_selector is not None:
             described["key"] = self._key(spec.key_selector, spec.key_type)
+        if spec is not None and spec.partition is not None:
             described["partition"] = self._side.objects.add(_PartitionCalls(self._side, spec.partition))
         return described
 

@@ -74,6 +74,8 @@ def described_strategy(side: FlinkSide, strategy: WatermarkStrategy) -> Mapping[
     if strategy.on_missing_timestamp != "fail":
         raise Unsupported("missing timestamps other than `fail` are flowsim's own")
     described: dict[str, object] = dict(strategy.params)
+    if described.get("group") is not None:
+        raise Unsupported("Flink's coordinator announces the alignment of watermarks on the real clock")
     ready_made = described["kind"] in ("none", "bounded", "monotonous") and not described.get("per_record")
     if not ready_made:
         described["kind"] = "own"

@@ -208,11 +208,13 @@ final class Interpreter {
                 return stream.broadcast();
             case "GLOBAL":
                 return stream.global();
+            case "HASH": // also before an operator without keys
+                return stream.keyBy(new Selector(edge.get("key").asLong()), States.KEY);
             case "CUSTOM":
                 return stream.partitionCustom(
                         new Custom(edge.get("partition").asLong()), new Selector(edge.get("key").asLong()));
             default:
-                return stream; // none, or by key
+                return stream;
         }
     }
 

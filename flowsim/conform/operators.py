@@ -107,8 +107,8 @@ def _async(side: FlinkSide, node: StreamNode, operator: AsyncWaitOperator) -> De
 def _window(side: FlinkSide, node: StreamNode, operator: Any) -> Described:
     evictor = operator.evictor if operator.keeps_timestamps else None
     assigner, trigger = _part(side, operator.assigner), _part(side, operator.trigger)
-    if assigner["kind"] != "global" and _kinds(trigger) & _OF_GLOBAL_WINDOWS:
-        raise Unsupported("this trigger is Flink's for global windows alone")
+    if _kinds(trigger) & (_OF_TIME_WINDOWS if assigner["kind"] == "global" else _OF_GLOBAL_WINDOWS):
+        raise Unsupported("this trigger is Flink's for other windows: for global ones, or for those of a time")
     described: Described = {
         "assigner": assigner,
         "trigger": trigger,
@@ -127,6 +127,7 @@ def _window(side: FlinkSide, node: StreamNode, operator: Any) -> Described:
 
 
 _OF_GLOBAL_WINDOWS = {"never", "end_of_stream"}
+_OF_TIME_WINDOWS = {"event_time", "processing_time"}
 
 
 def _kinds(trigger: Mapping[str, Any]) -> set[str]:

@@ -166,6 +166,10 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
                 return;
             }
             hasOutputs = true;
+            if (isRestored) {
+                // Flink makes an output for every split that it restores; a position is no split that has watermarks.
+                main.releaseOutputForSplit(new Position(script.position()).splitId());
+            }
             Map<String, JsonNode> last = new LinkedHashMap<>();
             for (int index = 0; index < script.at; index++) {
                 if (!script.entries[index].get(1).asText().equals("sleep")) {
@@ -293,7 +297,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
 
         @Override
         public String splitId() {
-            return text.substring(0, text.indexOf(','));
+            return "position of subtask " + text.substring(0, text.indexOf(','));
         }
 
         @Override

@@ -67,7 +67,10 @@ def simulated(job: CommonJob, options: RunOptions) -> Simulated:
     events = [_CheckpointRow(*row[1:5]) for row in recorder.rows("checkpoints")]
     ends = _Ends(recorder)
     triggered = [
-        each for each in events if each.action == CheckpointAction.TRIGGERED and not ends.come_before(each.time_ns)
+        each
+        for each in events
+        if each.action == CheckpointAction.TRIGGERED
+        and not (each.type == SnapshotKind.CHECKPOINT and ends.come_before(each.time_ns))
     ]
     completed = [
         f"{each.checkpoint} {_KINDS[SnapshotKind(each.type)]}"

@@ -24,7 +24,7 @@ SAMPLE = (
     "13_sessions_merge", "16_two_watermarks", "22_watermark_alignment", "21_ends_while_idle",
     "24_async_order", "26a_async_timeout_fails", "26b_async_timeout_answers", "27_async_retries",
     "28_async_two_designs", "29_rebalance_loses_order", "30_broadcast_order", "31_gap_between_windows",
-    "35_async_elements_restored", "38_delivery_of_sinks", "39_at_least_once_mode",
+    "35_async_elements_restored", "37a_stop_with_savepoint_drain", "38_delivery_of_sinks", "39_at_least_once_mode",
     "41a_unaligned_behind_a_big_record",
 )  # fmt: skip
 """What ``make test`` compares: a second each at most, with everything that scenarios can have."""

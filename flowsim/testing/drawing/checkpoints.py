@@ -75,7 +75,7 @@ def _snapshot(draft: Draft) -> Block:
 
 def _failure(draft: Draft) -> Block:
     choices = draft.choices
-    if choices.often(10):
+    if not draft.is_determined and choices.often(10):
         return {"lose_job_manager": {"at": _at(draft)}}
     task = choices.one_of(list(draft.parallelism))
     fails: Block = {"task": task, "subtask": choices.integer(0, draft.parallelism[task] - 1)}
@@ -94,13 +94,18 @@ def _failure(draft: Draft) -> Block:
 def add_phases(draft: Draft) -> None:
     """Adds a second phase, which starts from a savepoint of the first one, often with another parallelism."""
     choices = draft.choices
-    draft.failures.clear()  # one of them could end the savepoint
+    # One of them could end the savepoint, or delay it until the job has ended.
+    draft.failures.clear()
+    draft.pauses.clear()
     at_ms = GAP_MS * choices.integer(1, max(1, draft.steps)) + 30
     if choices.often(50) or draft.waits:
         draft.actions.append({"savepoint": {"at": ms(at_ms), "directory": "savepoints"}})
         draft.actions.append({"cancel": {"at": ms(at_ms + 10)}})
     else:
         draft.actions.append({"stop": {"at": ms(at_ms), "savepoint": {"directory": "savepoints"}}})
+    for block in draft.operators.values():
+        # With another parallelism a chain can end, and a sink behind it would have other key groups.
+        block.pop("max_parallelism", None)
     phase: Block = {}
     rescaled = {
         f"operators.{name}.parallelism": choices.integer(1, 3)

@@ -79,7 +79,9 @@ def _trigger(draft: Draft, shape: str, ends: str, *, has_timestamps: bool, of_pa
     choices = draft.choices
     kinds = ["count", "count", "event_time"]
     if shape != "session":
-        kinds += ["never", "end_of_stream", "timeout", *([] if of_pairs else ["delta"])]
+        kinds += ["never", "timeout", *([] if of_pairs else ["delta"])]
+        # Flink's own end_of_stream is for global windows alone.
+        kinds += ["end_of_stream"] if ends == "endless" or not draft.is_determined else []
     if ends != "endless" and has_timestamps:
         kinds += ["continuous_event_time"] * 2
     if ends != "event":

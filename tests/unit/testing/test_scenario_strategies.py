@@ -45,7 +45,7 @@ def test_every_drawn_scenario_compiles(scenario: DrawnScenario) -> None:
 def test_printed_scenario_is_a_file_that_flowsim_checks_and_runs(tmp_path: Path) -> None:
     phased = [numbered_scenario(number, family="checkpoints") for number in range(40)]
     for scenario in [phased[0], next(each for each in phased if "phases" in each.data)]:
-        file = tmp_path / f"{len(scenario.data)}.yaml"
+        file = tmp_path / f"{len(scenario.yaml)}.yaml"
         file.write_text(repr(scenario))
         for command in (["check"], ["run", "--out", str(file.with_suffix(""))]):
             done = CliRunner().invoke(app, [*command, str(file)])

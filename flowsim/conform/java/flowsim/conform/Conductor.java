@@ -60,6 +60,7 @@ final class Conductor {
     private List<Task> tasks = List.of();
     private Channels channels;
     private volatile String snapshot;
+    private CompletableFuture<?> stop;
 
     Conductor(
             MiniCluster cluster,
@@ -126,8 +127,8 @@ final class Conductor {
                     break;
                 case "stop_with_savepoint":
                     boolean drain = action.get("drain").asBoolean();
-                    follow(cluster.stopWithSavepoint(job, folder, drain, SavepointFormatType.CANONICAL));
-                    awaitQuiet(() -> false, END_NANOS);
+                    stop = cluster.stopWithSavepoint(job, folder, drain, SavepointFormatType.CANONICAL);
+                    follow(stop);
                     break;
                 case "fail":
                     fail(action);
@@ -213,8 +214,9 @@ final class Conductor {
                 pause(looks, deadline, task.getTaskInfo().getTaskNameWithSubtasks() + " goes on");
             }
         }
-        if (waitsForLastCheckpoint()) {
-            // Flink takes it in its own time, which is no time of the job.
+        boolean isStopped = stop != null && stop.isDone() && !stop.isCompletedExceptionally();
+        if (isStopped || waitsForLastCheckpoint()) {
+            // Flink ends the job, or takes its last checkpoint, in its own time, which is no time of the job.
             awaitQuiet(() -> false, END_NANOS);
         }
         if (hasFailed() && !result.isDone()) {

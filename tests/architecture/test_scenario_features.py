@@ -21,7 +21,7 @@ from tests.architecture.test_source_rules import LATE_IMPORTS
 
 PACKAGE = Path(__file__).parents[2] / "flowsim" / "scenario"
 FEATURES = ("flowsim.scenario.features.", "flowsim.scenario.sources.")
-OF_ALL_OPERATORS = {*EdgeModel.model_fields, "key_by", "window", "max_parallelism", "chaining", "state_ttl"}
+OF_ALL_OPERATORS = {*EdgeModel.model_fields, "key_by", "window", "having", "max_parallelism", "chaining", "state_ttl"}
 OF_ALL_SINKS = {*EdgeModel.model_fields, "chaining", "delivery"}
 OF_ALL_SOURCES = {"parallelism", "watermarks", "legacy", "cost", "buffer_timeout", "chaining", "slot_sharing_group"}
 ABOVE_FEATURES = {

@@ -71,6 +71,7 @@ GAPS: Final = (
     Gap(STRATEGY, r"source: (collection|files|generator|legacy .*|log with partitions)", "sources that are no scripts"),
     Gap(STRATEGY, r"sink: (files|database)", "sinks that do not collect"),
     Gap(STRATEGY, r"window x evictor: count x .*", "evictors of count windows"),
+    Gap(STRATEGY, r"trigger x evictor: end of stream x .*", "end_of_stream with every evictor"),
     Gap(STRATEGY, r"window x form: tumbling event time x natural stagger", "staggered windows"),
     Gap(STRATEGY, r"window x lateness: (.* processing time|global) x allowed", "lateness where no window is late"),
     Gap(STRATEGY, r"window x trigger: .* event time x continuous processing time", "triggers by the clock on event time"),

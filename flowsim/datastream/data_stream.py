@@ -89,10 +89,14 @@ class DataStream(Stream["DataStream"]):
         return self.add_operator("PROCESS", "process", factories.process_operator(func), output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
-        """Assigns timestamps to the records and generates new watermarks for the stream (rule 8.7)."""
+        """Assigns timestamps to the records and generates new watermarks for the stream (rule 8.7).
+
+        The operator has the parallelism of its input, of a union that of its first stream, as in Flink.
+        """
         make = factories.watermarks_operator(watermark_strategy, self._env.settings)
         params = {"watermarks": watermark_strategy.params}
-        return self.add_operator("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
+        made = self.add_operator("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
+        return made.set_parallelism(self._upstreams[0].transformation.parallelism)
 
     def transform(
         self,

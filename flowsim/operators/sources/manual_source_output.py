@@ -24,11 +24,24 @@ class ManualSourceOutput:
     Flink: SourceContext (ManualWatermarkContext).
     """
 
-    __slots__ = ("records", "cost_ns", "_clock", "_collector", "_watermarks", "_idle", "_operator_name")
+    __slots__ = (
+        "records",
+        "cost_ns",
+        "missing_timestamp",
+        "_clock",
+        "_collector",
+        "_watermarks",
+        "_idle",
+        "_operator_name",
+    )
+
+    missing_timestamp: int | None
+    """The timestamp in ms of records without one: none in a source function, ``NO_TIMESTAMP`` in a source with splits."""
 
     def __init__(self, ctx: OperatorContext, collector: Output, watermarks: WatermarkOutput) -> None:
         self.records = 0
         self.cost_ns = ctx.cost_ns
+        self.missing_timestamp = None
         self._clock = ctx.clock
         self._collector = collector
         self._watermarks = watermarks
@@ -46,7 +59,7 @@ class ManualSourceOutput:
                 checked_timestamp(timestamp, f"{self._operator_name}: timestamp of a record")
             if self._idle:
                 self.mark_active()
-            self._collector.collect(value, timestamp)
+            self._collector.collect(value, self.missing_timestamp if timestamp is None else timestamp)
         except BaseException as error:
             note_record(error, self._operator_name, value, None)
             raise
@@ -138,6 +151,7 @@ class ManualReaderOutput(ManualSourceOutput):
             multiplexer.register_new_output(split_id)
             split = ManualSourceOutput(self._ctx, self._collector, multiplexer.immediate_output(split_id))
             split.cost_ns = self.cost_ns
+            split.missing_timestamp = self.missing_timestamp
             self._splits[split_id] = split
         return split
 
@@ -155,6 +169,7 @@ class ManualReaderOutput(ManualSourceOutput):
 
     def _merge_splits(self) -> WatermarkOutputMultiplexer:
         """Merges the watermarks of the main output and of the splits; called for the first split."""
+        self.missing_timestamp = NO_TIMESTAMP
         main = MainWatermarkOutput(self._output)
         main.current_watermark, main.idle = self._as_it_is.current_watermark, self._idle
         self._watermarks = main

@@ -83,12 +83,15 @@ final class Channels {
                 : List.of();
     }
 
-    /** Whether the task has read everything that its senders have written and that is to come out of the channels. */
-    boolean areRead(Task task) throws ReflectiveOperationException {
+    /**
+     * Whether the task has read everything that its senders have written and that is to come out of the channels. With {@code
+     * isHeldUp} a channel may wait for the barrier of another one, whose sender stands still.
+     */
+    boolean areRead(Task task, boolean isHeldUp) throws ReflectiveOperationException {
         for (Object gate : (Object[]) field(Task.class, task, "inputGates")) {
             InputGate inner = (InputGate) field(InputGateWithMetrics.class, gate, "inputGate");
             for (int number = 0; number < inner.getNumberOfInputChannels(); number++) {
-                if (!isRead(inner.getChannel(number))) {
+                if (!isRead(inner.getChannel(number), isHeldUp)) {
                     return false;
                 }
             }
@@ -96,7 +99,7 @@ final class Channels {
         return true;
     }
 
-    private boolean isRead(InputChannel channel) throws ReflectiveOperationException {
+    private boolean isRead(InputChannel channel, boolean isHeldUp) throws ReflectiveOperationException {
         Object id = field(InputChannel.class, channel, "partitionId");
         int index = (Integer) field(InputChannel.class, channel, "subpartitionId");
         ResultSubpartition[] known = senders.get(id);
@@ -107,6 +110,9 @@ final class Channels {
         int sent;
         PrioritizedDeque<?> written = (PrioritizedDeque<?>) field(PipelinedSubpartition.class, sender, "buffers");
         synchronized (written) {
+            if (isHeldUp && (Boolean) field(PipelinedSubpartition.class, sender, "isBlocked")) {
+                return true;
+            }
             if (written.size() > 1 || written.size() == 1 && isToCome(written.peek())) {
                 return false;
             }

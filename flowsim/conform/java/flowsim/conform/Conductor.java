@@ -206,7 +206,7 @@ final class Conductor {
             pause(looks, deadline, "a source function goes on");
         }
         for (Task task : tasks) {
-            for (int looks = 1; isRunning(task) && !isBlocked(task) && !channels.areRead(task); looks++) {
+            for (int looks = 1; isRunning(task) && !isBlocked(task) && !channels.areRead(task, isAnyBlocked()); looks++) {
                 pause(looks, deadline, "the input of " + task.getTaskInfo().getTaskNameWithSubtasks() + " is not read");
             }
             // The last element that it read may still be in process.
@@ -240,10 +240,13 @@ final class Conductor {
         }
     }
 
-    /** Whether its thread stands still in a record: in a pause, or for a buffer that the pause of another one keeps. */
+    /** Whether its thread stands still: in a pause, or for a buffer or the lock that the pause of another one keeps. */
     private static boolean isHeldUp(Task task) {
         Thread thread = task.getExecutingThread();
         if (Pauses.isPaused(thread)) {
+            return true;
+        }
+        if (Pauses.sources() > 0 && thread.getState() == Thread.State.BLOCKED) {
             return true;
         }
         if (Pauses.areNone() || thread.getState() != Thread.State.WAITING) {
@@ -267,6 +270,15 @@ final class Conductor {
                 && isIdle(task)
                 && field(MailboxProcessor.class, field(StreamTask.class, stream, "mailboxProcessor"), "suspendedDefaultAction")
                         == null;
+    }
+
+    private boolean isAnyBlocked() throws ReflectiveOperationException {
+        for (Task task : tasks) {
+            if (isRunning(task) && isBlocked(task)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static boolean isRunning(Task task) {

@@ -5,10 +5,11 @@ from __future__ import annotations
 import textwrap
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, NoReturn
+from queue import Empty, SimpleQueue
+from typing import Any, Final, NoReturn
 
 from flowsim.cli.watching.choices import Settings
 from flowsim.cli.watching.file_stamps import exactly, inputs_in, stamps_of
@@ -16,6 +17,8 @@ from flowsim.cli.watching.page import PageServer, WatchPage
 from flowsim.cli.watching.run_process import Outcome, RunProcess, RunRequest
 from flowsim.cli.watching.saved_files import SavedFiles
 from flowsim.sim.signal_handler import interrupts_of_run
+
+_LONGEST_WAIT_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class WatchLoop:
             interrupts.stop_with(lambda: self._events.put(Interrupted()))
             try:
                 self._begin()
-                while not isinstance(event := self._events.get(), Interrupted):
+                while not isinstance(event := self._next(), Interrupted):
                     self._handle(event)
             finally:
                 self._files.end()
@@ -84,6 +87,12 @@ class WatchLoop:
                     if process is not None:
                         process.end()
         raise KeyboardInterrupt
+
+    def _next(self) -> Saved | Chosen | Ended | Interrupted:
+        """Waits for the next event. A signal just before a wait is handled only behind it, so no wait is long."""
+        while True:
+            with suppress(Empty):
+                return self._events.get(timeout=_LONGEST_WAIT_S)
 
     def _handle(self, event: Saved | Chosen | Ended) -> None:
         match event:

@@ -14,14 +14,15 @@ from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import CancelJob, StopJob
 from flowsim.conform.flink_contexts import FlinkSide
-from flowsim.conform.java_machine import JavaMachine, compiled
+from flowsim.conform.java_machine import SOURCES, JavaMachine, compiled
+from flowsim.conform.operators import java_sources
 from flowsim.conform.plan import Plan
 from flowsim.conform.played_sources import PlayedEntry, played_sources
 from flowsim.conform.seen import Answer, SeenComponents, SeenElement, key_text, labels_of
 from flowsim.conform.settings import CommonJob, configuration
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.values import Keys, Numbers, Values
-from flowsim.errors import InvariantViolation, JobFailed
+from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import CheckpointAction, Level, LifeEvent, SnapshotKind
 from flowsim.facts.schema import LIFECYCLE
 from flowsim.graph.stream_graph import StreamGraph, StreamNode
@@ -195,8 +196,16 @@ class FlinkRunner:
 
     @staticmethod
     def start(cache: Path) -> FlinkRunner:
-        """Starts Java with the interpreter, which is compiled into ``cache`` once. Raises FlinkMissing."""
-        return FlinkRunner(JavaMachine(compiled(cache)))
+        """Starts Java with the interpreter and the builders of other packages, compiled into ``cache`` once.
+
+        Raises FlinkMissing, and BadInput for a builder without a class.
+        """
+        sources = java_sources()
+        classes = compiled(cache, (SOURCES, *dict.fromkeys(sources.values())))
+        for name, folder in sources.items():
+            if not classes.joinpath(*name.split(".")).with_suffix(".class").exists():
+                raise BadInput(f"the Java files in {folder} have no class {name}, which is registered as a builder")
+        return FlinkRunner(JavaMachine(classes))
 
     def close(self) -> None:
         """Ends Java, and with it the cluster, also while a job runs."""

@@ -79,15 +79,15 @@ def classpath(*, logging: bool = False) -> list[str]:
     return [str(lib / name) for name in sorted(names)]
 
 
-def compiled(cache: Path, sources: Sequence[Path] = (SOURCES,)) -> Path:
+def compiled(cache: Path, sources: Sequence[Path]) -> Path:
     """Returns the folder with the classes of all Java files under ``sources``.
 
     They are compiled unless ``cache`` has them from the same text. Raises FlinkMissing without a compiler.
     """
-    files = {file.relative_to(folder).as_posix(): file for folder in sources for file in sorted(folder.rglob("*.java"))}
+    files = [(file.relative_to(folder), file) for folder in sources for file in sorted(folder.rglob("*.java"))]
     digest = hashlib.sha256()
-    for name, file in files.items():
-        digest.update(name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for name, file in files:
+        digest.update(name.as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     target = cache / digest.hexdigest()[:16]
     if target.exists():
         return target
@@ -96,7 +96,10 @@ def compiled(cache: Path, sources: Sequence[Path] = (SOURCES,)) -> Path:
         classes = Path(folder, "classes")
         command = [str(compiler()), "-nowarn", "-Xlint:none", "-proc:none", "-cp", os.pathsep.join(classpath())]
         run = subprocess.run(
-            [*command, "-d", str(classes), *map(str, files.values())], capture_output=True, text=True, check=False
+            [*command, "-d", str(classes), *(str(file) for _, file in files)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if run.returncode:
             raise BadInput(f"the Java sources do not compile:\n{run.stderr}")

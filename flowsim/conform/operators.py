@@ -1,12 +1,13 @@
 """The operators that the interpreter can build, each with what it needs to know: one entry per operator.
 
-``Interpreter.java`` has one case per ``kind``.
+``Interpreter.java`` has one builder per ``kind``; those of other packages are classes of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flowsim.conform.async_calls import CalledAsync, RetryPredicates
@@ -58,11 +59,13 @@ class Built:
     """How the interpreter builds an operator."""
 
     kind: str
-    """The case of ``Interpreter.java``."""
+    """A builder of ``Interpreter.java``, or the full name of a Java class that implements ``OperatorBuilder``."""
     called: type[CalledFunction] | type[CalledAsync] | None = None
     """The object that Java calls in each subtask; None: the operator has no function."""
     describe: Describe | None = None
     """What Java needs to know beside the function."""
+    sources: Path | None = None
+    """The folder with the Java files of the builder; None: the interpreter has it."""
 
 
 def _nothing_more(side: FlinkSide, node: StreamNode, operator: Any) -> Described:
@@ -188,7 +191,18 @@ OPERATORS: dict[type[StreamOperator], Built] = {
     TimestampsAndWatermarksOperator: Built("watermarks", None, _watermarks),
     SinkOperator: Built("sink"),
 }
-"""The operators by class; a subclass is built as its base."""
+"""The operators by class, those of other packages among them; a subclass is built as its base."""
+
+
+def register_builder(operator: type[StreamOperator], built: Built) -> None:
+    """Lets the interpreter build an operator of another package. Raises ValueError if it builds this class already."""
+    if OPERATORS.setdefault(operator, built) != built:
+        raise ValueError(f"the interpreter builds {operator.__name__} already")
+
+
+def java_sources() -> dict[str, Path]:
+    """Returns the Java classes that build operators of other packages, each with the folder of its files."""
+    return {each.kind: each.sources for each in OPERATORS.values() if each.sources is not None}
 
 
 def built(node: StreamNode, operator: StreamOperator) -> Built:

@@ -55,7 +55,7 @@ final class Broadcasts {
 
     private static List<MapStateDescriptor<?, ?>> states(JsonNode given) {
         List<MapStateDescriptor<?, ?>> descriptors = new ArrayList<>();
-        Interpreter.texts(given.get("states")).forEach(name -> descriptors.add(States.broadcastDescriptor(name)));
+        PlanNode.texts(given.get("states")).forEach(name -> descriptors.add(States.broadcastDescriptor(name)));
         return descriptors;
     }
 

@@ -4,7 +4,7 @@ import org.apache.flink.api.common.state.KeyedStateStore;
 import org.apache.flink.streaming.api.TimerService;
 
 /** What a function may ask Flink for while it is called; each kind of function has some of it. */
-interface Host {
+public interface Host {
     /** The keyed states of a scope: the key, or of a window function {@code window} or {@code global}. */
     default KeyedStateStore states(String scope) throws Exception {
         throw new UnsupportedOperationException("no keyed state");

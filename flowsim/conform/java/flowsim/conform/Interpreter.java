@@ -1,37 +1,86 @@
 package flowsim.conform;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import org.apache.flink.api.common.functions.Partitioner;
+import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.api.dag.Transformation;
-import org.apache.flink.api.java.functions.KeySelector;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.streaming.api.connector.sink2.CommittableMessage;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.KeyedStream;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
-import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.streaming.api.operators.StreamGroupedReduceOperator;
 import org.apache.flink.streaming.api.transformations.OneInputTransformation;
-import org.apache.flink.streaming.runtime.operators.TimestampsAndWatermarksOperatorFactory;
 import org.apache.flink.streaming.api.transformations.TwoInputTransformation;
-import org.apache.flink.api.common.eventtime.WatermarkStrategy;
+import org.apache.flink.streaming.runtime.operators.TimestampsAndWatermarksOperatorFactory;
 
 /**
  * Builds the job of a plan with the DataStream API. Records are numbers: their values, and the functions of the user, are in
  * Python.
  */
 final class Interpreter {
+    /** By the kinds of {@code flowsim/conform/operators.py}. */
+    private static final Map<String, OperatorBuilder> BUILDERS = new HashMap<>();
+
+    static {
+        BUILDERS.put(
+                "watermarks",
+                node ->
+                        node.input(0)
+                                .transform(
+                                        node.name(),
+                                        Types.LONG,
+                                        new TimestampsAndWatermarksOperatorFactory<>(
+                                                Watermarks.strategy(node.operator().get("watermarks")), true)));
+        BUILDERS.put("map", node -> node.input(0).map(new Functions.Map(node.function()), Types.LONG));
+        BUILDERS.put("filter", node -> node.input(0).filter(new Functions.Filter(node.function())));
+        BUILDERS.put("flat_map", node -> node.input(0).flatMap(new Functions.FlatMap(node.function()), Types.LONG));
+        BUILDERS.put("process", node -> node.input(0).process(new Functions.Process(node.function()), Types.LONG));
+        BUILDERS.put(
+                "keyed_process", node -> node.keyed(0).process(new Functions.KeyedProcess(node.function()), Types.LONG));
+        BUILDERS.put(
+                "reduce",
+                node ->
+                        node.keyed(0)
+                                .transform(
+                                        node.name(),
+                                        Types.LONG,
+                                        new StreamGroupedReduceOperator<>(
+                                                new Functions.Reduce(node.function()), LongSerializer.INSTANCE)));
+        BUILDERS.put("window", node -> Windows.keyed(node.keyed(0), node.operator(), node.function()));
+        BUILDERS.put("window_all", node -> Windows.all(node.input(0), node.operator(), node.function()));
+        BUILDERS.put(
+                "async", node -> Asynchronous.of(node.input(0), node.operator(), node.function()).returns(Types.LONG));
+        BUILDERS.put(
+                "co_map",
+                node -> node.input(0).connect(node.input(1)).map(new Functions.CoMap(node.function()), Types.LONG));
+        BUILDERS.put(
+                "co_flat_map",
+                node -> node.input(0).connect(node.input(1)).flatMap(new Functions.CoFlatMap(node.function()), Types.LONG));
+        BUILDERS.put(
+                "co_process",
+                node -> node.input(0).connect(node.input(1)).process(new Functions.CoProcess(node.function()), Types.LONG));
+        BUILDERS.put(
+                "keyed_co_process",
+                node ->
+                        node.keyed(0)
+                                .connect(node.keyed(1))
+                                .process(new Functions.KeyedCoProcess(node.function()), Types.LONG));
+        BUILDERS.put("interval_join", Interpreter::intervalJoin);
+        BUILDERS.put(
+                "broadcast", node -> Broadcasts.plain(node.input(0), node.input(1), node.operator(), node.function()));
+        BUILDERS.put(
+                "keyed_broadcast",
+                node -> Broadcasts.keyed(node.keyed(0), node.input(1), node.operator(), node.function()));
+        BUILDERS.put("sink", Interpreter::sink);
+    }
+
     private final StreamExecutionEnvironment env;
     private final JsonNode plan;
-    private final Map<Integer, DataStream<Long>> streams = new HashMap<>();
-    private final Map<Integer, JsonNode> nodes = new LinkedHashMap<>();
 
     Interpreter(StreamExecutionEnvironment env, JsonNode plan) {
         this.env = env;
@@ -39,113 +88,59 @@ final class Interpreter {
     }
 
     void build() {
-        for (JsonNode node : plan.get("nodes")) {
-            nodes.put(node.get("id").asInt(), node);
-        }
-        for (JsonNode node : nodes.values()) {
-            DataStream<Long> made = operator(node);
-            streams.put(node.get("id").asInt(), made);
-        }
-    }
-
-    /** One case per operator that the plan can describe ({@code flowsim/conform/operators.py}). */
-    private DataStream<Long> operator(JsonNode node) {
-        JsonNode given = node.get("operator");
-        switch (given.get("kind").asText()) {
-            case "source":
-                return finished(node, source(node, given));
-            case "watermarks":
-                return watched(
-                        node,
-                        input(node, 0)
-                                .transform(
-                                        node.get("name").asText(),
-                                        Types.LONG,
-                                        new TimestampsAndWatermarksOperatorFactory<>(
-                                                Watermarks.strategy(given.get("watermarks")), true)));
-            case "map":
-                return watched(node, input(node, 0).map(new Functions.Map(function(given)), Types.LONG));
-            case "filter":
-                return watched(node, input(node, 0).filter(new Functions.Filter(function(given))));
-            case "flat_map":
-                return watched(node, input(node, 0).flatMap(new Functions.FlatMap(function(given)), Types.LONG));
-            case "process":
-                return watched(node, input(node, 0).process(new Functions.Process(function(given)), Types.LONG));
-            case "keyed_process":
-                return watched(node, keyed(node, 0).process(new Functions.KeyedProcess(function(given)), Types.LONG));
-            case "reduce":
-                return watched(
-                        node,
-                        keyed(node, 0)
-                                .transform(
-                                        node.get("name").asText(),
-                                        Types.LONG,
-                                        new StreamGroupedReduceOperator<>(
-                                                new Functions.Reduce(function(given)), LongSerializer.INSTANCE)));
-            case "window":
-                return watched(node, Windows.keyed(keyed(node, 0), given, function(given)));
-            case "window_all":
-                return watched(node, Windows.all(input(node, 0), given, function(given)));
-            case "async":
-                return watched(node, Asynchronous.of(input(node, 0), given, function(given)).returns(Types.LONG));
-            case "co_map":
-                return watched(
-                        node, input(node, 0).connect(input(node, 1)).map(new Functions.CoMap(function(given)), Types.LONG));
-            case "co_flat_map":
-                return watched(
-                        node,
-                        input(node, 0).connect(input(node, 1)).flatMap(new Functions.CoFlatMap(function(given)), Types.LONG));
-            case "co_process":
-                return watched(
-                        node,
-                        input(node, 0).connect(input(node, 1)).process(new Functions.CoProcess(function(given)), Types.LONG));
-            case "keyed_co_process":
-                return watched(
-                        node,
-                        keyed(node, 0).connect(keyed(node, 1)).process(new Functions.KeyedCoProcess(function(given)), Types.LONG));
-            case "interval_join":
-                return watched(node, intervalJoin(node, given));
-            case "broadcast":
-                return watched(node, Broadcasts.plain(input(node, 0), input(node, 1), given, function(given)));
-            case "keyed_broadcast":
-                return watched(node, Broadcasts.keyed(keyed(node, 0), input(node, 1), given, function(given)));
-            case "sink":
-                if (given.get("commits").asBoolean()) {
-                    committing(node, given);
-                    return null;
-                }
-                return watched(node, input(node, 0).map(value -> value).returns(Types.LONG));
-            default:
-                throw new IllegalArgumentException("unknown operator " + given.get("kind"));
+        Map<Integer, DataStream<Long>> streams = new HashMap<>();
+        for (JsonNode each : plan.get("nodes")) {
+            PlanNode node = new PlanNode(each, streams);
+            SingleOutputStreamOperator<?> made =
+                    node.kind().equals("source") ? source(node) : builder(node).build(node);
+            finish(node, made);
+            @SuppressWarnings("unchecked") // Only that of a sink has other records, and no operator reads it.
+            SingleOutputStreamOperator<Long> stream = (SingleOutputStreamOperator<Long>) made;
+            streams.put(node.id(), stream);
         }
     }
 
-    private SingleOutputStreamOperator<Long> source(JsonNode node, JsonNode given) {
-        int id = node.get("id").asInt();
-        String name = nameInFlink(node);
+    private static OperatorBuilder builder(PlanNode node) {
+        OperatorBuilder known = BUILDERS.get(node.kind());
+        if (known != null) {
+            return known;
+        }
+        try {
+            Class<?> found = Class.forName(node.kind());
+            return found.asSubclass(OperatorBuilder.class).getConstructor().newInstance();
+        } catch (ReflectiveOperationException | ClassCastException e) {
+            throw new IllegalArgumentException(
+                    node.name() + ": " + node.kind() + " is no public class that implements OperatorBuilder", e);
+        }
+    }
+
+    private SingleOutputStreamOperator<Long> source(PlanNode node) {
+        int id = node.id();
         JsonNode scripts = plan.get("run").get("scripts").get(String.valueOf(id));
-        if (given.get("legacy").asBoolean()) {
-            return env.addSource(new PlayedFunction(id, scripts), name, Types.LONG);
+        if (node.operator().get("legacy").asBoolean()) {
+            return env.addSource(new PlayedFunction(id, scripts), nameInFlink(node), Types.LONG);
         }
-        WatermarkStrategy<Long> strategy = Watermarks.strategy(given.get("watermarks"));
-        return env.fromSource(new PlayedSource(id, scripts), strategy, name, Types.LONG);
+        WatermarkStrategy<Long> strategy = Watermarks.strategy(node.operator().get("watermarks"));
+        return env.fromSource(new PlayedSource(id, scripts), strategy, nameInFlink(node), Types.LONG);
     }
 
-    private void committing(JsonNode node, JsonNode given) {
-        int id = node.get("id").asInt();
-        SingleOutputStreamOperator<CommittableMessage<String>> writer = Sinks.writer(input(node, 0), id);
-        Seen.watch(writer.getTransformation(), id);
-        finished(node, writer);
-        Sinks.committer(writer, id, given.get("final_checkpoint").asBoolean())
-                .name(node.get("name").asText() + ": Committer")
-                .uid("Sink Committer: " + node.get("uid").asText())
-                .setParallelism(node.get("parallelism").asInt());
+    private static SingleOutputStreamOperator<?> sink(PlanNode node) {
+        if (!node.operator().get("commits").asBoolean()) {
+            return node.input(0).map(value -> value).returns(Types.LONG);
+        }
+        SingleOutputStreamOperator<CommittableMessage<String>> writer = Sinks.writer(node.input(0), node.id());
+        Sinks.committer(writer, node.id(), node.operator().get("final_checkpoint").asBoolean())
+                .name(node.name() + ": Committer")
+                .uid("Sink Committer: " + node.json.get("uid").asText())
+                .setParallelism(node.json.get("parallelism").asInt());
+        return writer;
     }
 
-    private SingleOutputStreamOperator<Long> intervalJoin(JsonNode node, JsonNode given) {
+    private static SingleOutputStreamOperator<Long> intervalJoin(PlanNode node) {
+        JsonNode given = node.operator();
         KeyedStream.IntervalJoined<Long, Long, Key> joined =
-                keyed(node, 0)
-                        .intervalJoin(keyed(node, 1))
+                node.keyed(0)
+                        .intervalJoin(node.keyed(1))
                         .between(
                                 Duration.ofMillis(given.get("lower_ms").asLong()),
                                 Duration.ofMillis(given.get("upper_ms").asLong()));
@@ -155,121 +150,30 @@ final class Interpreter {
         if (given.hasNonNull("late_right")) {
             joined = joined.sideOutputRightLateData(UserFunction.tag(given.get("late_right").asText()));
         }
-        return joined.process(new Functions.Join(function(given)), Types.LONG);
-    }
-
-    private static UserFunction function(JsonNode given) {
-        return new UserFunction(given.get("function").asLong(), texts(given.path("tags")).toArray(new String[0]));
-    }
-
-    static List<String> texts(JsonNode array) {
-        List<String> found = new ArrayList<>();
-        array.forEach(each -> found.add(each.asText()));
-        return found;
-    }
-
-    // Inputs.
-
-    private DataStream<Long> input(JsonNode node, int index) {
-        DataStream<Long> united = null;
-        for (JsonNode edge : node.get("inputs")) {
-            if (edge.get("input").asInt() == index) {
-                DataStream<Long> one = partitioned(edge);
-                united = united == null ? one : united.union(one);
-            }
-        }
-        if (united == null) {
-            throw new IllegalArgumentException(node.get("name") + " has no input " + index);
-        }
-        return united;
-    }
-
-    private KeyedStream<Long, Key> keyed(JsonNode node, int index) {
-        return input(node, index).keyBy(new Selector(node.get("operator").get("keys").get(index).asLong()), States.KEY);
-    }
-
-    private DataStream<Long> partitioned(JsonNode edge) {
-        DataStream<Long> stream = streams.get(edge.get("node").asInt());
-        if (edge.hasNonNull("side_output")) {
-            stream =
-                    ((SingleOutputStreamOperator<Long>) stream)
-                            .getSideOutput(UserFunction.tag(edge.get("side_output").asText()));
-        }
-        switch (edge.path("partitioner").asText("")) {
-            case "FORWARD":
-                return stream.forward();
-            case "REBALANCE":
-                return stream.rebalance();
-            case "RESCALE":
-                return stream.rescale();
-            case "SHUFFLE":
-                return stream.shuffle();
-            case "BROADCAST":
-                return stream.broadcast();
-            case "GLOBAL":
-                return stream.global();
-            case "HASH": // also before an operator without keys
-                return stream.keyBy(new Selector(edge.get("key").asLong()), States.KEY);
-            case "CUSTOM":
-                return stream.partitionCustom(
-                        new Custom(edge.get("partition").asLong()), new Selector(edge.get("key").asLong()));
-            default:
-                return stream;
-        }
-    }
-
-    private static final class Selector implements KeySelector<Long, Key> {
-        private final long object;
-
-        Selector(long object) {
-            this.object = object;
-        }
-
-        @Override
-        public Key getKey(Long value) {
-            return Key.of(Bridge.call(new Host() {}, object, "key", value, 0, ""));
-        }
-    }
-
-    private static final class Custom implements Partitioner<Key> {
-        private final long object;
-
-        Custom(long object) {
-            this.object = object;
-        }
-
-        @Override
-        public int partition(Key key, int channels) {
-            return Integer.parseInt(Bridge.call(new Host() {}, object, "partition", channels, 0, key.text));
-        }
+        return joined.process(new Functions.Join(node.function()), Types.LONG);
     }
 
     /** Flink puts {@code Source: } before the names of sources itself. */
-    private static String nameInFlink(JsonNode node) {
-        String name = node.get("name").asText();
-        boolean isSource = node.get("operator").get("kind").asText().equals("source");
-        return isSource && name.startsWith("Source: ") ? name.substring("Source: ".length()) : name;
+    private static String nameInFlink(PlanNode node) {
+        boolean isSource = node.kind().equals("source");
+        return isSource && node.name().startsWith("Source: ") ? node.name().substring("Source: ".length()) : node.name();
     }
 
-    // What every operator has.
-
-    private DataStream<Long> watched(JsonNode node, SingleOutputStreamOperator<Long> stream) {
-        Transformation<Long> made = stream.getTransformation();
+    /** What every operator has. */
+    private static void finish(PlanNode node, SingleOutputStreamOperator<?> stream) {
+        Transformation<?> made = stream.getTransformation();
         if (made instanceof OneInputTransformation || made instanceof TwoInputTransformation) {
-            Seen.watch(made, node.get("id").asInt());
+            Seen.watch(made, node.id());
         }
-        return finished(node, stream);
-    }
-
-    private static <T> DataStream<T> finished(JsonNode node, SingleOutputStreamOperator<T> stream) {
-        stream.name(nameInFlink(node)).uid(node.get("uid").asText());
-        if (!node.get("operator").get("kind").asText().equals("window_all")) {
-            stream.setParallelism(node.get("parallelism").asInt());
+        JsonNode json = node.json;
+        stream.name(nameInFlink(node)).uid(json.get("uid").asText());
+        if (!node.kind().equals("window_all")) {
+            stream.setParallelism(json.get("parallelism").asInt());
         }
-        if (node.hasNonNull("max_parallelism")) {
-            stream.setMaxParallelism(node.get("max_parallelism").asInt());
+        if (json.hasNonNull("max_parallelism")) {
+            stream.setMaxParallelism(json.get("max_parallelism").asInt());
         }
-        switch (node.get("chaining").asText()) {
+        switch (json.get("chaining").asText()) {
             case "HEAD":
                 stream.startNewChain();
                 break;
@@ -278,9 +182,8 @@ final class Interpreter {
                 break;
             default:
         }
-        if (node.hasNonNull("slot_sharing_group")) {
-            stream.slotSharingGroup(node.get("slot_sharing_group").asText());
+        if (json.hasNonNull("slot_sharing_group")) {
+            stream.slotSharingGroup(json.get("slot_sharing_group").asText());
         }
-        return stream;
     }
 }

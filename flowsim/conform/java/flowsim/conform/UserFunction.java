@@ -6,9 +6,9 @@ import org.apache.flink.util.Collector;
 import org.apache.flink.util.OutputTag;
 
 /** One function of the user: in each subtask and attempt an object of its own in Python. */
-final class UserFunction implements Serializable {
+public final class UserFunction implements Serializable {
     /** Takes results that belong to side outputs. */
-    interface Side {
+    public interface Side {
         void output(OutputTag<Long> tag, Long value);
     }
 
@@ -21,12 +21,12 @@ final class UserFunction implements Serializable {
         this.tags = tags;
     }
 
-    static OutputTag<Long> tag(String name) {
+    public static OutputTag<Long> tag(String name) {
         return new OutputTag<>(name, org.apache.flink.api.common.typeinfo.Types.LONG);
     }
 
     /** Makes the object of this subtask and opens it. */
-    void open(RuntimeContext context, Host host) {
+    public void open(RuntimeContext context, Host host) {
         String place =
                 context.getTaskInfo().getAttemptNumber()
                         + ","
@@ -37,7 +37,7 @@ final class UserFunction implements Serializable {
         object = Long.parseLong(Bridge.call(host, factory, "open", subtask, 0, place));
     }
 
-    void close() {
+    public void close() {
         if (object != 0) {
             long closed = object;
             object = 0;
@@ -45,12 +45,12 @@ final class UserFunction implements Serializable {
         }
     }
 
-    String call(Host host, String what, long record, Long timestamp, String more) {
+    public String call(Host host, String what, long record, Long timestamp, String more) {
         return Bridge.call(host, object, what, record, timestamp == null ? Long.MIN_VALUE : timestamp, more);
     }
 
     /** Emits what the function answered: {@code m} and a number for the main output, {@code s}tag{@code :}number for another. */
-    void emit(String answer, Collector<Long> out, Side side) {
+    public void emit(String answer, Collector<Long> out, Side side) {
         if (answer.isEmpty()) {
             return;
         }

@@ -140,7 +140,7 @@ def load_called(arguments: Sequence[str]) -> None:
             importlib.import_module(f"{_PACKAGE}.{_COMMANDS[name][0]}")
             scenarios = sys.modules.get("flowsim.scenario.scenario_model")
             if scenarios is not None:
-                scenarios.ScenarioModel.model_rebuild()
+                scenarios.scenario_model().model_rebuild()
 
 
 def main() -> None:

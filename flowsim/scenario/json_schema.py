@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from flowsim.scenario.scenario_model import ScenarioModel
+from flowsim.scenario.scenario_model import scenario_model
 from flowsim.scenario.types import UNIT, shown_default
 
 Schema = dict[str, Any]
@@ -40,7 +40,7 @@ _UNIT_WORDS: Final = {
 
 def json_schema() -> Schema:
     """Returns the scenario format as a JSON Schema (draft 2020-12)."""
-    schema = ScenarioModel.model_json_schema(mode="validation")
+    schema = scenario_model().model_json_schema(mode="validation")
     definitions = {name: _model(each) for name, each in schema.pop("$defs").items()}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "flowsim scenario"}
     return {**head, **_model(schema), "$defs": definitions}

@@ -14,7 +14,7 @@ from flowsim.errors import BadInput, ScenarioError, did_you_mean
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.named_pipe import open_file
 from flowsim.scenario.features.phases import phase_document
-from flowsim.scenario.scenario_model import ScenarioModel
+from flowsim.scenario.scenario_model import ScenarioModel, scenario_model
 from flowsim.scenario.yaml.messages import report
 from flowsim.scenario.yaml.overrides import apply_overrides
 from flowsim.scenario.yaml.positions import PositionedDocument, check_size, decode, read_document
@@ -94,11 +94,12 @@ def load_text(
 
 def _valid(document: PositionedDocument) -> ScenarioModel:
     """Returns the model of a document. Raises ScenarioError with all errors."""
+    model = scenario_model()
     try:
-        return ScenarioModel.model_validate(document.value)
+        return model.model_validate(document.value)
     except ValidationError as error:
         problems = Problems(document)
-        report(error, ScenarioModel, document.value, problems)
+        report(error, model, document.value, problems)
         problems.raise_any()
         raise
 

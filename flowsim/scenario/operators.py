@@ -1,12 +1,17 @@
-"""Operators of a scenario: the model, and one row per kind of operator. A new kind is a file, a field and a row."""
+"""Operators of a scenario: the model, and one row per kind of operator. A new kind is a file, a field and a row.
+
+Kinds of other packages have their field in the row (``register_operator``).
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Annotated, Any, Final, Literal, Protocol, runtime_checkable
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from flowsim.datastream.data_stream import DataStream, KeyedStream
 from flowsim.datastream.output_tag import OutputTag
@@ -40,11 +45,13 @@ from flowsim.scenario.features.window_functions import (
 from flowsim.scenario.features.windows import WindowModel
 from flowsim.scenario.sources.watermarks import WatermarksModel, check_watermarks, compile_watermarks
 from flowsim.scenario.types import (
+    FIELD_PATTERN,
     ExpressionSource,
     FieldName,
     FunctionModel,
     Parallelism,
     PositiveMs,
+    Strict,
     chosen_of,
     exactly_one_of,
 )
@@ -73,6 +80,10 @@ class OperatorKind:
     """A function of the value of the block: True if the operator's function may have keyed state that can expire."""
     tags_records: bool = False
     """True if the operator has one input, with the records of both streams, each with the number of its stream."""
+    block: type[Strict] | None = None
+    """The model of the block of another package's kind; None: ``OperatorModel`` has the field."""
+    description: str = ""
+    """The text of that field."""
 
 
 def _always(value: Any) -> bool:
@@ -275,6 +286,41 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
             raise ValueError(f"state_ttl is for keyed state of a function, {what} has none that can expire: remove it")
         if self.key_by is None and getattr(value, "key_by", None) is None:
             raise ValueError("state_ttl needs key_by")
+
+
+def register_operator(name: str, kind: OperatorKind) -> None:
+    """Adds a kind of operator of another package: a key of operators, whose block has a model.
+
+    Raises ValueError if operators have this key already, or if it is no name of a field.
+    """
+    known = {each for key, field in OperatorModel.model_fields.items() for each in (key, field.alias)}
+    if name in known or hasattr(OperatorModel, name) or not re.fullmatch(FIELD_PATTERN, name):
+        raise ValueError(f"a kind of operator cannot have the name {name!r}")
+    if kind.block is None:
+        raise ValueError(f"the kind of operator {name!r} has no block")
+    if OPERATOR_KINDS.setdefault(name, kind) != kind:
+        raise ValueError(f"there is another kind of operator {name!r}")
+
+
+def operator_model() -> type[OperatorModel]:
+    """Returns the model of operators with the kinds of other packages that are registered now."""
+    return _model_with(tuple((name, kind) for name, kind in OPERATOR_KINDS.items() if kind.block is not None))
+
+
+@cache
+def _model_with(kinds: tuple[tuple[str, OperatorKind], ...]) -> type[OperatorModel]:
+    if not kinds:
+        return OperatorModel
+    fields: Any = {
+        name: (kind.block | None, Field(default=None, description=kind.description))
+        for name, kind in kinds
+        if kind.block
+    }
+    keys = exactly_one_of(*OPERATOR_KINDS)
+    model = OperatorModel
+    return create_model(
+        model.__name__, __base__=model, __doc__=model.__doc__, __cls_kwargs__={"json_schema_extra": keys}, **fields
+    )
 
 
 def compile_operator(context: CompileContext, name: str, model: OperatorModel) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from functools import cache
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from flowsim.scenario.features.actions import ActionModel
 from flowsim.scenario.features.expect import ExpectModel, RecomputeModel
@@ -13,7 +14,7 @@ from flowsim.scenario.features.faults import FaultModel
 from flowsim.scenario.features.pauses import PauseOfTaskModel
 from flowsim.scenario.features.phases import PhaseModel
 from flowsim.scenario.features.sinks import SinkModel
-from flowsim.scenario.operators import OperatorModel
+from flowsim.scenario.operators import OperatorModel, operator_model
 from flowsim.scenario.settings import SettingsModel
 from flowsim.scenario.sources.sources import SourceModel
 from flowsim.scenario.types import Name, Strict
@@ -92,3 +93,20 @@ class ScenarioModel(Strict):
         """Returns the names that sources, operators and sinks have in the graph."""
         names = {name: f"Source: {name}" for name in self.sources}
         return names | {name: name for name in self.operators} | {name: f"Sink: {name}" for name in self.sinks}
+
+
+def scenario_model() -> type[ScenarioModel]:
+    """Returns the model of scenarios with the operators of other packages that are registered now."""
+    return _model_with(operator_model())
+
+
+@cache
+def _model_with(operator: type[OperatorModel]) -> type[ScenarioModel]:
+    if operator is OperatorModel:
+        return ScenarioModel
+    model, field = ScenarioModel, ScenarioModel.model_fields["operators"]
+    operators: Any = (
+        Annotated[dict[Name, operator], *field.metadata],  # type: ignore[valid-type]
+        Field(default_factory=dict, description=field.description),
+    )
+    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, operators=operators)

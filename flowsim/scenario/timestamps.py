@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from flowsim.scenario.features.inputs import SecondInputModel
 from flowsim.scenario.features.windows import PlainWindowModel
 from flowsim.scenario.operators import OperatorModel
 from flowsim.scenario.scenario_model import ScenarioModel
@@ -89,10 +90,10 @@ def _advice_for_results(name: str, operator: OperatorModel, timeless: Mapping[st
 
 
 def _inputs(operator: OperatorModel) -> list[str]:
-    second = operator.connect or operator.join or operator.co_group or operator.interval_join or operator.broadcast
-    return operator.inputs() + (
-        [] if second is None else [second.to] if isinstance(second.to, str) else list(second.to)
-    )
+    _, block = operator.chosen
+    if not isinstance(block, SecondInputModel):
+        return operator.inputs()
+    return [*operator.inputs(), *([block.to] if isinstance(block.to, str) else block.to)]
 
 
 def _event_time_place(operator: OperatorModel) -> tuple[Path, str] | None:

@@ -189,7 +189,7 @@ def chosen_of(model: BaseModel, choices: Iterable[K]) -> tuple[K, Any]:
     Raises ValueError for none or more than one.
     """
     names = {field.alias or name: name for name, field in type(model).model_fields.items()}
-    listed = list(choices)
+    listed = [key for key in choices if key in names]
     present = [(key, value) for key in listed if (value := getattr(model, names[key])) is not None]
     if len(present) == 1:
         return present[0]

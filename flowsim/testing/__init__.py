@@ -54,15 +54,8 @@ if TYPE_CHECKING:
         TwoReaders,
     )
     from flowsim.testing.random_job import RandomJob, SourceStage, Stage
-    from flowsim.testing.random_windows import (
-        WindowJob,
-        aggregates_without_result,
-        merging_sessions,
-        reactivated_channels,
-        window_jobs,
-    )
     from flowsim.testing.runs import JobRun, run_job
-    from flowsim.testing.scenario_strategies import scenarios
+    from flowsim.testing.scenario_strategies import scenarios, window_jobs
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
     from flowsim.testing.strategies import (
         event_streams,
@@ -117,13 +110,12 @@ _MODULE_OF = {
     "FAMILIES": "flowsim.testing.drawing.families",
     "DrawnScenario": "flowsim.testing.drawing.drawn_scenario",
     "random_jobs": "flowsim.testing.job_strategies",
-    "window_jobs": "flowsim.testing.random_windows",
+    "window_jobs": "flowsim.testing.scenario_strategies",
     "async_steps": "flowsim.testing.async_strategies",
     "async_jobs": "flowsim.testing.job_strategies",
     "RandomJob": "flowsim.testing.random_job",
     "SourceStage": "flowsim.testing.random_job",
     "Stage": "flowsim.testing.random_job",
-    "WindowJob": "flowsim.testing.random_windows",
     "AsyncStep": "flowsim.testing.async_calls",
     "Answer": "flowsim.testing.async_calls",
     "Retry": "flowsim.testing.async_calls",
@@ -133,9 +125,6 @@ _MODULE_OF = {
     "latency_markers": "flowsim.testing.part_strategies",
     "reused_records": "flowsim.testing.part_strategies",
     "readers_of_other_widths": "flowsim.testing.part_strategies",
-    "aggregates_without_result": "flowsim.testing.random_windows",
-    "reactivated_channels": "flowsim.testing.random_windows",
-    "merging_sessions": "flowsim.testing.random_windows",
     "forced_alignments": "flowsim.testing.part_strategies",
     "overtaking_barriers": "flowsim.testing.part_strategies",
     "pending_timers": "flowsim.testing.part_strategies",
@@ -200,7 +189,6 @@ __all__ = [
     "RandomJob",
     "SourceStage",
     "Stage",
-    "WindowJob",
     "AsyncStep",
     "Answer",
     "Retry",
@@ -210,9 +198,6 @@ __all__ = [
     "latency_markers",
     "reused_records",
     "readers_of_other_widths",
-    "aggregates_without_result",
-    "reactivated_channels",
-    "merging_sessions",
     "forced_alignments",
     "overtaking_barriers",
     "pending_timers",

@@ -34,7 +34,6 @@ from flowsim.testing.parts import (
     TwoInputs,
     TwoReaders,
 )
-from flowsim.testing.random_windows import aggregates_without_result, merging_sessions, reactivated_channels
 from flowsim.testing.strategies import keys, scripted_sources
 
 try:
@@ -253,9 +252,6 @@ def job_parts(max_parts: int = 2) -> SearchStrategy[tuple[JobPart, ...]]:
     part = st.one_of(
         readers_of_other_widths(),
         latency_markers(),
-        aggregates_without_result(),
-        merging_sessions(),
-        reactivated_channels(),
         two_inputs(),
         answers_near_timeouts(),
         reused_records(),

@@ -1,4 +1,4 @@
-"""Hypothesis strategy for whole scenarios. Examples shrink to one source with a record, one operator and one sink."""
+"""Hypothesis strategies for whole scenarios. Examples shrink to one source with a record, one operator and one sink."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from flowsim.errors import BadInput, MissingExtra
 from flowsim.testing.drawing.choices import Choices
-from flowsim.testing.drawing.draft import Family
+from flowsim.testing.drawing.draft import Family, Sizes
 from flowsim.testing.drawing.drawn_scenario import DrawnScenario
 from flowsim.testing.drawing.families import FAMILIES, draw_scenario
+from flowsim.testing.drawing.windows import add_window
 
 try:
     from hypothesis import strategies as st
@@ -32,7 +33,9 @@ class _HypothesisChoices(Choices):
         return self._draw(_integers(least, most))
 
     def some(self, make: Callable[[], T], least: int, most: int) -> list[T]:
-        return self._draw(st.lists(st.builds(make), min_size=least, max_size=most))
+        # Lists without a drawn length would be short: 6 of 36 entries on average.
+        length = self.integer(least, most)
+        return self._draw(st.lists(st.builds(make), min_size=length, max_size=length))
 
 
 @st.composite
@@ -55,3 +58,18 @@ def scenarios(
         raise BadInput(f"scenarios: expected families of {', '.join(FAMILIES)}, got {families!r:.100}")
     family = draw(st.sampled_from(families))
     return draw_scenario(_HypothesisChoices(draw), family, determined=determined)
+
+
+@st.composite
+def window_jobs(
+    draw: st.DrawFn, *, max_sources: int = 1, max_operators: int = 2, max_parallelism: int = 2, max_entries: int = 36
+) -> DrawnScenario:
+    """Draws scenarios with windows: every assigner with every trigger and evictor that Flink accepts together.
+
+    Their scripts have records out of order, watermarks, idleness, and pauses. ``max_entries`` limits the entries of all
+    scripts together, ``max_operators`` the windows that read the sources, or one another. No action ends the job.
+    """
+    sizes = Sizes(max_sources, max_operators, max_parallelism, max_entries)
+    parts = (add_window,)
+    choices = _HypothesisChoices(draw)
+    return draw_scenario(choices, "event_time", determined=False, sizes=sizes, parts=parts, may_be_ended=False)

@@ -27,9 +27,9 @@ from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJo
 from flowsim.operators.functions.process import KeyedProcessOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import OutputTag
-from flowsim.testing.random_windows import ASSIGNERS, EVICTORS, TRIGGERS, WindowJob, accepted
 from flowsim.values.types import Types
 from tests.support.examples import examples
+from tests.support.jobs.window_scenarios import ASSIGNERS, EVICTORS, TRIGGERS, accepted, window_scenario
 from tests.support.operators.restored_subtasks import EncodedStreams, Keyed, Subtasks
 
 pytestmark = pytest.mark.property
@@ -213,8 +213,9 @@ def test_restored_operator_continues(name: str, script: list[Step], parallelisms
 
 
 def window(assigner: str, trigger: str, evictor: str, lateness_ms: int) -> Keyed:
-    scripts = ((record(("a", 1), 1),),)
-    graph = WindowJob(assigner, trigger, evictor, lateness_ms, True, False, scripts).build()
+    scripts = [[record(("a", 1), 1)]]
+    options = {"evictor": evictor, "lateness_ms": lateness_ms, "late_output": True}
+    graph = window_scenario(assigner, trigger, scripts, **options).build()  # type: ignore[arg-type]
     node = next(each for each in graph.nodes.values() if each.name == "window")
     assert node.key_selector is not None
     make: Callable[[], StreamOperator] = node.operator_factory

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flowsim.testing import Schedule, assert_laws, schedules
-from flowsim.testing.random_windows import WindowJob, window_jobs
+from flowsim.testing import DrawnScenario, Schedule, assert_laws, schedules, window_jobs
 from tests.support.jobs.window_forms import Damaged, by_definition, by_machines, by_machines_in_epochs
 
 pytestmark = pytest.mark.property
@@ -48,9 +47,9 @@ def damage(facts: Damaged, random: Random) -> None:
 
 @given(job=window_jobs(), schedule=schedules(), damages=st.integers(0, 10**6), whole=st.booleans())
 def test_window_jobs_satisfy_laws_and_damage_counts_equal_oracle(
-    job: WindowJob, schedule: Schedule, damages: int, whole: bool
+    job: DrawnScenario, schedule: Schedule, damages: int, whole: bool
 ) -> None:
-    run = assert_laws(job.build(), schedule=schedule, must_examine=("conservation",))
+    run = assert_laws(job, schedule=schedule, must_examine=("conservation",))
     for seed in range(damages, damages + 4):
         facts = Damaged(run.facts)
         damage(facts, Random(seed))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from flowsim.connectors.memory import CollectSink
@@ -14,9 +12,9 @@ from flowsim.datastream.window import DynamicEventTimeSessionWindows, SessionWin
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
 from flowsim.testing import assert_laws, run_job
-from flowsim.testing.random_windows import ASSIGNERS, EVICTORS, TRIGGERS, WindowJob, accepted
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.jobs.window_forms import Damaged, by_definition, by_machines, by_machines_in_epochs
+from tests.support.jobs.window_scenarios import ASSIGNERS, EVICTORS, TRIGGERS, accepted, window_scenario
 
 LAST, FIRST = MAX_WATERMARK, NO_TIMESTAMP + 1
 ENDS: dict[str, tuple[Entry, ...]] = {
@@ -35,13 +33,14 @@ ENDS: dict[str, tuple[Entry, ...]] = {
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("assigner", [name for name in ASSIGNERS if "clock" not in name])
 def test_laws_hold_at_both_ends_of_time_for_every_trigger(assigner: str, end: str) -> None:
-    plain = WindowJob(assigner, "the assigner's", "none", 0, True, False, (ENDS[end],))
     # One that fires every few ms of a window whose last ms is the greatest of all begins again at the least, as in Flink.
     triggers = [name for name in TRIGGERS if accepted(assigner, name) and not name.startswith("every 4 ms")]
-    jobs = [replace(plain, trigger=trigger) for trigger in triggers]
-    jobs += [replace(plain, evictor=evictor, lateness_ms=9, late_output=False) for evictor in EVICTORS]
+    jobs = [window_scenario(assigner, trigger, [ENDS[end]], late_output=True) for trigger in triggers]
+    jobs += [
+        window_scenario(assigner, triggers[0], [ENDS[end]], evictor=evictor, lateness_ms=9) for evictor in EVICTORS
+    ]
     for job in jobs:
-        facts = Damaged(assert_laws(job.build(), must_examine=("conservation",)).facts)
+        facts = Damaged(assert_laws(job, must_examine=("conservation",)).facts)
         expected = by_definition(facts, True)
         assert not any(violations for _, violations in expected.values())
         assert by_machines(facts, True) == by_machines_in_epochs(facts, True, 4, seed=1) == expected

@@ -55,6 +55,20 @@ class Stream:
     """Whether no task before it reads more than one channel."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The limits of a scenario."""
+
+    sources: int = 3
+    operators: int = 4
+    parallelism: int = 3
+    steps: int = MOST_STEPS
+    """The entries of all scripts together."""
+
+
+DEFAULT_SIZES: Final = Sizes()
+
+
 @dataclass
 class Draft:
     """A scenario to which parts are added.
@@ -66,6 +80,7 @@ class Draft:
     choices: Choices
     family: Family
     is_determined: bool
+    sizes: Sizes = DEFAULT_SIZES
     settings: Block = field(default_factory=dict)
     sources: dict[str, Block] = field(default_factory=dict)
     operators: dict[str, Block] = field(default_factory=dict)
@@ -121,7 +136,7 @@ class Draft:
 
     def width(self) -> int:
         """Returns a parallelism."""
-        return self.choices.one_of([1, 1, 2, 3])
+        return self.choices.one_of([width for width in (1, 1, 2, 3) if width <= self.sizes.parallelism])
 
     def pick(self, fits: Callable[[Stream], bool] = lambda stream: True) -> Stream | None:
         """Returns a stream, mostly the newest one that is fit; None if there is none."""

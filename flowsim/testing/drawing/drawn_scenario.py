@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
@@ -42,6 +43,10 @@ class DrawnScenario:
         """Returns the job, the settings of its run, and its actions and failures. Raises ScenarioError."""
         scenario = load_text(self.yaml, _FILE, Path.cwd())
         return compile_scenario(scenario, out_dir=Path("out"), allow_python=True)
+
+    def build(self) -> StreamGraph:
+        """Returns the job, without the actions and failures of its run. Raises ScenarioError."""
+        return self.compiled().stream_graph()
 
     def __repr__(self) -> str:
         return self.yaml

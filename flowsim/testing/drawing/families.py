@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Final, get_args
 
@@ -10,7 +10,7 @@ from flowsim.errors import BadInput
 from flowsim.testing.drawing.async_calls import add_async
 from flowsim.testing.drawing.checkpoints import add_checkpoints, add_end, add_phases
 from flowsim.testing.drawing.choices import Choices, RandomChoices
-from flowsim.testing.drawing.draft import Draft, Family
+from flowsim.testing.drawing.draft import DEFAULT_SIZES, Draft, Family, Sizes
 from flowsim.testing.drawing.drawn_scenario import DrawnScenario
 from flowsim.testing.drawing.edges import partitions
 from flowsim.testing.drawing.operators import add_alarm, add_orders, add_rolling, add_stateless, add_watermarks
@@ -64,22 +64,33 @@ def register_part(part: Part, family: Family, weight: int = 1) -> None:
 _MORE: Final[list[tuple[Part, Family, int]]] = []
 
 
-def draw_scenario(choices: Choices, family: Family, *, determined: bool) -> DrawnScenario:
-    """Draws a scenario of a family."""
-    draft = Draft(choices, family, determined)
+def draw_scenario(
+    choices: Choices,
+    family: Family,
+    *,
+    determined: bool,
+    sizes: Sizes = DEFAULT_SIZES,
+    parts: Sequence[Part] = (),
+    may_be_ended: bool = True,
+) -> DrawnScenario:
+    """Draws a scenario of a family.
+
+    ``parts``: the operators, instead of those of the family. ``may_be_ended``: an action may end the job before its
+    sources do.
+    """
+    draft = Draft(choices, family, determined, sizes)
     add_sources(draft)
-    parts = [part for part, weight in _PARTS[family] for _ in range(weight)]
-    parts += [part for part, its_family, weight in _MORE if its_family == family for _ in range(weight)]
-    first = _PARTS[family][0][0]
-    if not first(draft):
-        parts[0](draft)
-    choices.some(lambda: choices.one_of(parts)(draft), 0, 3)
+    if not parts:
+        weighted = [*_PARTS[family], *((part, weight) for part, its_family, weight in _MORE if its_family == family)]
+        parts = [part for part, weight in weighted for _ in range(weight)]
+    parts[0](draft)
+    choices.some(lambda: choices.one_of(parts)(draft), 0, sizes.operators - 1)
     _add_sinks(draft)
     if family in ("checkpoints", "unaligned"):
         add_checkpoints(draft)
     if determined and family in ("checkpoints", "unaligned") and choices.often(25):
         add_phases(draft)
-    elif choices.often(8) and not draft.waits and not draft.read_orders:
+    elif may_be_ended and choices.often(8) and not draft.waits and not draft.read_orders:
         add_end(draft)
     add_settings(draft)
     if draft.waits:

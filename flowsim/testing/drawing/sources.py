@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from flowsim.testing.drawing.draft import FIELDS, GAP_MS, MOST_STEPS, Block, Draft, Stream, ms
+from flowsim.testing.drawing.draft import FIELDS, GAP_MS, Block, Draft, Stream, ms
 
 PERIODS_MS: Final = (90, 110, 130, 150, 170, 250)
 """Of periodic watermarks in determined scenarios: longer than the number of steps, so that none meets a step."""
@@ -38,7 +38,8 @@ class _SourceDraft:
 def add_sources(draft: Draft) -> None:
     """Adds one or more sources, whose scripts share the steps."""
     choices = draft.choices
-    drafts = [_SourceDraft(draft, f"s{number}") for number in range(choices.one_of([1, 1, 2, 3]))]
+    count = choices.one_of([count for count in (1, 1, 2, 3) if count <= draft.sizes.sources])
+    drafts = [_SourceDraft(draft, f"s{number}") for number in range(count)]
     if draft.is_determined and (len(drafts) > 1 or len(drafts[0].scripts) > 1):
         for source in drafts:
             source.is_dynamic = False  # the steps of a script that is assigned at run time start when it is assigned
@@ -96,7 +97,7 @@ def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> None:
             entry["step"] = step
         source.scripts[subtask].append(entry)
 
-    choices.some(play, 1, MOST_STEPS)
+    choices.some(play, 1, draft.sizes.steps)
     if draft.is_determined:
         for source, subtask in places:
             step += 1

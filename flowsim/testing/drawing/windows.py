@@ -29,11 +29,12 @@ def window(draft: Draft, *, has_timestamps: bool, of_pairs: bool = False) -> tup
     kinds += [*clocks, "global_window", *([] if of_pairs else ["count"])]
     kind = choices.one_of(kinds)
     shape, _, by_clock = kind.partition(" ")
-    block = _assigned(choices, shape, is_by_clock=bool(by_clock), of_pairs=of_pairs)
+    block = _assigned(draft, shape, is_by_clock=bool(by_clock), of_pairs=of_pairs)
     if shape == "count":
         return block, "endless"
     ends = "endless" if shape == "global_window" else "processing" if by_clock else "event"
-    if ends == "endless" or choices.often(45):
+    # Sessions that fire early, between two merges, are rare.
+    if ends == "endless" or choices.often(75 if shape == "session" and not draft.is_determined else 45):
         block["trigger"] = _trigger(draft, shape, ends, has_timestamps=has_timestamps, of_pairs=of_pairs)
     if choices.often(20):
         block["evictor"] = _evictor(choices, of_pairs=of_pairs)
@@ -42,7 +43,8 @@ def window(draft: Draft, *, has_timestamps: bool, of_pairs: bool = False) -> tup
     return block, ends
 
 
-def _assigned(choices: Choices, shape: str, *, is_by_clock: bool, of_pairs: bool) -> Block:
+def _assigned(draft: Draft, shape: str, *, is_by_clock: bool, of_pairs: bool) -> Block:
+    choices = draft.choices
     block: Block = {}
     if shape == "global_window":
         return {"global_window": True}
@@ -70,7 +72,8 @@ def _assigned(choices: Choices, shape: str, *, is_by_clock: bool, of_pairs: bool
         case _ if not of_pairs and choices.often(30):
             of = {"gap": "50 + n % 7 * 10" if is_by_clock else "n % 7 + 1"}
         case _:
-            of = ms(choices.one_of(WAITS_MS) if is_by_clock else choices.one_of([4, 1, 8]))
+            longer = () if draft.is_determined else (30, 30)
+            of = ms(choices.one_of(WAITS_MS) if is_by_clock else choices.one_of([4, 1, 8, *longer]))
     return {shape: of, **block}
 
 
@@ -83,7 +86,7 @@ def _trigger(draft: Draft, shape: str, ends: str, *, has_timestamps: bool, of_pa
         # Flink's own end_of_stream is for global windows alone.
         kinds += ["end_of_stream"] if ends == "endless" or not draft.is_determined else []
     if ends != "endless" and has_timestamps:
-        kinds += ["continuous_event_time"] * 2
+        kinds += ["continuous_event_time"] * (4 if shape == "session" and not draft.is_determined else 2)
     if ends != "event":
         kinds += ["continuous_processing_time", *(["processing_time"] if ends == "processing" else [])]
     if depth < 2:
@@ -147,8 +150,9 @@ def add_window(draft: Draft) -> bool:
         block["reduce"] = _REDUCED
         fields = dict(stream.fields)
     else:
-        block["aggregate"], fields = _aggregate(choices, key, has_times=ends != "endless")
-        if "evictor" not in cut and choices.often(20):
+        aggregates, fields = _aggregate(choices, key, has_times=ends != "endless")
+        block["aggregate"] = aggregates
+        if "evictor" not in cut and "n" in aggregates and choices.often(20):
             block["having"] = "n % 2 == 0"
     keeps_time = stream.has_timestamps and ends == "event"
     result = Stream(name, fields, width, stream.origins, keeps_time, is_spread=width > 1)

@@ -1,4 +1,4 @@
-"""The shapes of ``random_jobs()``, ``async_jobs()`` and ``window_jobs()``."""
+"""The shapes of ``random_jobs()`` and ``async_jobs()``."""
 
 from __future__ import annotations
 
@@ -20,48 +20,8 @@ from flowsim.testing.parts import (
     TwoReaders,
 )
 from flowsim.testing.random_job import RandomJob
-from flowsim.testing.random_windows import WindowJob
-from tests.support.conform.job_shapes import Life, Shapes, Window, add, add_exchange, pair
+from tests.support.conform.job_shapes import Life, Shapes, add, add_exchange, pair
 
-ASSIGNERS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "tumbling": ("tumbling event time", ("offset",)),
-    "sliding": ("sliding event time", ()),
-    "sliding with an offset": ("sliding event time", ("offset",)),
-    "sliding with gaps": ("sliding event time", ("gaps",)),
-    "sessions": ("session event time", ()),
-    "dynamic sessions": ("dynamic session event time", ()),
-    "tumbling by clock": ("tumbling processing time", ()),
-    "sliding by clock": ("sliding processing time", ()),
-    "sessions by clock": ("session processing time", ()),
-    "dynamic sessions by clock": ("dynamic session processing time", ()),
-    "global": ("global", ()),
-    "global to the end": ("global to the end of the stream", ()),
-}
-TRIGGERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "the assigner's": (),
-    "event time": ("event time",),
-    "clock": ("processing time",),
-    "never": ("never",),
-    "count": ("count",),
-    "every 4 ms": ("continuous event time",),
-    "every 6 ms by clock": ("continuous processing time",),
-    "event time, purging": ("purging", "event time"),
-    "clock, purging": ("purging", "processing time"),
-    "count, purging": ("purging", "count"),
-    "every 4 ms, purging": ("purging", "continuous event time"),
-    "every 6 ms by clock, purging": ("purging", "continuous processing time"),
-    "count or timeout": ("timeout", "count"),
-    "event time or timeout": ("timeout", "event time"),
-    "timeout after the last": ("timeout", "purging", "count"),
-    "two timeouts": ("timeout", "timeout", "count"),
-    "event time or count": ("any of", "event time"),
-    "every 4 ms or two counts": ("any of", "count"),
-    "every 4 ms or two timeouts, purging": ("purging", "any of"),
-}
-EVICTORS: Final = {
-    "none": "", "last 2": "count before", "last 3, after": "count after", "youngest 5 ms": "time before",
-    "youngest 4 ms, after": "time after",
-}  # fmt: skip
 KINDS: Final = {"flat_map": "flat map", "count": "keyed process function", "co_map": "co map"}
 ANSWERS: Final = {
     "one": "one result", "two": "two results", "none": "no result", "error": "error", "silent": "none",
@@ -175,8 +135,6 @@ def _add_recovery(shapes: Shapes, recovery: Recovery, operators: Iterable[str]) 
 
 def _add_part(shapes: Shapes, part: JobPart) -> None:
     match part:
-        case WindowJob():
-            shapes |= shapes_of_window(part)
         case AsyncPart():
             for calls in (part.calls, part.chained):
                 if calls is not None:
@@ -252,22 +210,3 @@ def _add_scripts(shapes: Shapes, scripts: Iterable[Iterable[Entry]]) -> None:
                     add(shapes, "timing", "pauses")
             if getattr(entry, "split", None) is not None:
                 add(shapes, "source", "splits")
-
-
-def shapes_of_window(job: WindowJob) -> Shapes:
-    shapes: Shapes = set()
-    add(shapes, "operator", "windowAll" if job.window_all else "window")
-    assigner, forms = ASSIGNERS[job.assigner]
-    evictor = EVICTORS[job.evictor]
-    Window(assigner, forms, TRIGGERS[job.trigger], evictor, job.lateness_ms > 0, job.late_output).add_to(shapes)
-    add(shapes, "window function", "aggregate" if job.aggregates else "process")
-    if job.aggregates:
-        add(shapes, "window function", "aggregate without a result")
-    if "sessions" in job.assigner and TRIGGERS[job.trigger]:
-        add(shapes, "window", "merged, with a trigger of its own")
-    _add_scripts(shapes, job.scripts)
-    for script in job.scripts:
-        kinds = [type(entry) for entry in script]
-        if IdleEntry in kinds and WatermarkEntry in kinds[kinds.index(IdleEntry) :]:
-            add(shapes, "source", "active again with a watermark")
-    return shapes

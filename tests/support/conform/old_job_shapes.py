@@ -1,6 +1,7 @@
 """The shapes that the generators of the old languages reach, counted: ``python -m tests.support.conform.old_job_shapes``.
 
-Writes ``old_job_shapes.json``: by shape, in how many of ``JOBS`` jobs of each generator it is.
+Writes ``old_job_shapes.json``: by shape, in how many of ``JOBS`` jobs of each generator it is. The file keeps the counts
+of generators that no longer exist.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from flowsim.testing import async_jobs, random_jobs, window_jobs
+from flowsim.testing import async_jobs, random_jobs
 from tests.support.conform.checkpointed_shapes import shapes_of_disturbed, shapes_of_scripted
 from tests.support.conform.described_shapes import shapes_of_described
-from tests.support.conform.drawn_shapes import shapes_of_random, shapes_of_window
+from tests.support.conform.drawn_shapes import shapes_of_random
 from tests.support.conform.job_shapes import Shapes
 from tests.support.described.async_job_writer import AsyncJobWriter
 from tests.support.described.job_writer import JobWriter
@@ -35,7 +36,7 @@ def without_interval(seed: int) -> dict[str, Any]:
 
 def generators() -> Mapping[str, Callable[[int], Shapes]]:
     """The shapes of the job of a seed, by generator."""
-    random, calls, windows = random_jobs(), async_jobs(designs=("mailbox", "legacy")), window_jobs()
+    random, calls = random_jobs(), async_jobs(designs=("mailbox", "legacy"))
     return {
         "described jobs": lambda seed: shapes_of_described(JobWriter(seed).job()),
         "described async jobs": lambda seed: shapes_of_described(AsyncJobWriter(seed).job()),
@@ -45,14 +46,15 @@ def generators() -> Mapping[str, Callable[[int], Shapes]]:
         "disturbed jobs": shapes_of_disturbed,
         "random_jobs": lambda seed: shapes_of_random(drawn(random, seed)),
         "async_jobs": lambda seed: shapes_of_random(drawn(calls, seed)),
-        "window_jobs": lambda seed: shapes_of_window(drawn(windows, seed)),
     }
 
 
 def counted(jobs: int = JOBS) -> dict[str, dict[str, int]]:
     """Returns in how many jobs each shape is, by shape and generator."""
-    counts: dict[str, dict[str, int]] = {}
-    for generator, shapes_of in generators().items():
+    known = generators()
+    before = {shape: {name: n for name, n in each.items() if name not in known} for shape, each in stored().items()}
+    counts = {shape: each for shape, each in before.items() if each}
+    for generator, shapes_of in known.items():
         reached: Counter[str] = Counter()
         for seed in range(jobs):
             reached.update(shapes_of(seed))

@@ -33,7 +33,7 @@ from flowsim.datastream.window import (
 )
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.operators.functions.broadcast_contexts import BroadcastContext, ReadOnlyBroadcastContext
-from flowsim.testing.random_windows import ASSIGNERS, EVICTORS, TRIGGERS, WindowJob, accepted
+from tests.support.jobs.window_scenarios import ASSIGNERS, EVICTORS, TRIGGERS, accepted, window_scenario
 
 WINDOWS_A_TRIGGER = 2
 Reading = tuple[str, int]
@@ -66,10 +66,15 @@ def window_jobs() -> Iterator[tuple[str, StreamGraph]]:
         fitting = [name for name in ASSIGNERS if accepted(name, trigger)]
         assigner = random.choice([name for name in unseen if name in fitting] or fitting)
         unseen = [name for name in unseen if name != assigner]
-        job = WindowJob(
-            assigner, trigger, random.choice(list(EVICTORS)), random.choice((0, 3, 9)), random.random() < 0.5,
-            random.random() < 0.2, tuple(script(random) for _ in range(random.choice((1, 2)))),
-        )  # fmt: skip
+        job = window_scenario(
+            assigner,
+            trigger,
+            [script(random) for _ in range(random.choice((1, 2)))],
+            evictor=random.choice(list(EVICTORS)),
+            lateness_ms=random.choice((0, 3, 9)),
+            late_output=random.random() < 0.5,
+            window_all=random.random() < 0.2,
+        )
         yield f"{assigner}, {trigger}", job.build()
 
 

@@ -9,9 +9,9 @@ import pytest
 from flowsim.facts.kinds import AsyncAction
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
-from flowsim.testing.random_windows import ASSIGNERS, TRIGGERS
 from tests.support.facts.cases import Case, with_async, with_event_time, with_windows
 from tests.support.facts.slicing import BuiltFacts
+from tests.support.jobs.window_scenarios import ASSIGNERS, TRIGGERS
 
 Judged = list[tuple[Case, dict[str, Outcome]]]
 

@@ -89,10 +89,11 @@ class DataStream(Stream["DataStream"]):
         return self.add_operator("PROCESS", "process", factories.process_operator(func), output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
-        """Assigns timestamps to the records and generates new watermarks for the stream (rule 8.7)."""
+        """Assigns timestamps and generates new watermarks (rule 8.7), with the parallelism of the (first) input."""
         make = factories.watermarks_operator(watermark_strategy, self._env.settings)
-        params = {"watermarks": watermark_strategy.params}
-        return self.add_operator("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
+        described = {"watermarks": watermark_strategy.params}
+        made = self.add_operator("Timestamps/Watermarks", "watermarks", make, self._output_type, described)
+        return made.set_parallelism(self._upstreams[0].transformation.parallelism)
 
     def transform(
         self,
@@ -103,8 +104,7 @@ class DataStream(Stream["DataStream"]):
     ) -> DataStream:
         """Applies a user-defined operator, created once per subtask; not in PyFlink. Flink: DataStream.transform.
 
-        ``yields``: the operator yields to the mailbox while it processes an element, so it is not chained to a legacy
-        source (rule 1.10).
+        ``yields``: it yields to the mailbox inside an element, so it is not chained to a legacy source (rule 1.10).
         """
         return self.add_operator(operator_name, "operator", lambda name: operator_factory(), output_type, yields=yields)
 

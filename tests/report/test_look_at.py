@@ -48,7 +48,7 @@ MOMENTS = {
                 "but 40 records from other channels"
             ),
         ),
-        ("first record", 'record [0,"b"] reaches stamped (1/1) at 1 us'),
+        ("first record", 'record [0,"b"] reaches counts (1/1) at 2 us'),
         ("end", "Source: empty (1/1) finishes at 10 s; no subtask ends later"),
     ],
     "12": [

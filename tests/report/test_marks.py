@@ -28,7 +28,7 @@ AREAS = ("cells", "counts", "crowd", "lateness", "narrow", "shares")
 KINDS = {
     ("03", "channel"): {"entry", "buffer", "transfer", "shortage", "credits", "backlog"},
     ("03", "timeline"): {"state", "actions"},
-    ("11a", "event-time"): {"window", "watermark from stamped (1/1)", "record"},
+    ("11a", "event-time"): {"window", "watermark from Source: partitions (1/2)", "record"},
     ("12", "event-time"): {"window", "fire", "watermark", "record"},
     ("12", "state"): {
         "part windows", "fire windows", "part contents of windows", "part event-time timers", "fire event-time timers",

@@ -78,7 +78,8 @@ class EdgeModel(Strict):
         default=None, description="The [exchange](#exchange) of all its inputs; without it the value of the settings."
     )
     parallelism: Annotated[Parallelism | None, FlinkNames("set_parallelism")] = Field(
-        default=None, description="Number of subtasks; without it the value of the settings."
+        default=None,
+        description="Number of subtasks; without it the value of the settings, for `watermarks` that of the input.",
     )
     cost: Cost | None = Field(
         default=None, description="Virtual time of one record; without it the value of the settings."

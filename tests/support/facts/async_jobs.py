@@ -130,7 +130,7 @@ def _idle() -> StreamGraph:
     slow = UniformLatency(20 * NS_PER_MS, 60 * NS_PER_MS)
     first = AsyncDataStream.unordered_wait(source.set_parallelism(2), calls(slow), NO_TIMEOUT, 6)
     second = AsyncDataStream.ordered_wait(first.rebalance(), calls(), NO_TIMEOUT, 4).set_parallelism(2)
-    third = second.assign_timestamps_and_watermarks(strategy)
+    third = second.assign_timestamps_and_watermarks(strategy).set_parallelism(1)
     return _sunk(AsyncDataStream.unordered_wait(third, calls(), NO_TIMEOUT, 4), "idle")
 
 

@@ -79,9 +79,8 @@ def run_with_windows(recorder: Recorder) -> JobExecutionResult:
     )
     values = [(f"k{number * number % 5}", number) for number in range(60)]
     calls = SimulatedAsyncFunction(lambda value: [value], UniformLatency(0, 4 * NS_PER_MS))
-    answered = AsyncDataStream.unordered_wait(
-        env.from_collection(values).assign_timestamps_and_watermarks(strategy), calls, Time.seconds(1), 8
-    )
+    stamped = env.from_collection(values).assign_timestamps_and_watermarks(strategy).set_parallelism(2)
+    answered = AsyncDataStream.unordered_wait(stamped, calls, Time.seconds(1), 8)
     windows = SlidingEventTimeWindows.of(Time.milliseconds(40), Time.milliseconds(20))
     keyed = answered.key_by(lambda value: value[0], key_type=Types.STRING())
     keyed.window(windows).allowed_lateness(10).reduce(lambda left, right: (left[0], left[1] + right[1])).name(

@@ -83,7 +83,8 @@ def run_restarted(
         lambda value, timestamp: value[1]
     )
     numbers = env.from_collection([(f"k{i % KEYS}", i) for i in range(RECORDS)])
-    keyed = numbers.assign_timestamps_and_watermarks(strategy).key_by(lambda value: value[0], key_type=Types.STRING())
+    stamped = numbers.assign_timestamps_and_watermarks(strategy).set_parallelism(2)
+    keyed = stamped.key_by(lambda value: value[0], key_type=Types.STRING())
     sink = CollectSink()
     keyed.process(Counts(ScriptedFailure(fail_at))).name("counts").sink_to(sink)
     return _run(env, recorder, exactly_once, faults), sink

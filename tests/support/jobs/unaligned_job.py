@@ -40,7 +40,8 @@ def run_unaligned(
         lambda value, timestamp: value[1]
     )
     numbers = env.from_collection([(f"k{i % KEYS}", i) for i in range(RECORDS)])
-    keyed = numbers.assign_timestamps_and_watermarks(strategy).key_by(lambda value: value[0], key_type=Types.STRING())
+    stamped = numbers.assign_timestamps_and_watermarks(strategy).set_parallelism(2)
+    keyed = stamped.key_by(lambda value: value[0], key_type=Types.STRING())
     counts = keyed.process(Counts(ScriptedFailure(fail_at))).name("counts").rebalance()
     sink = CollectSink()
     counts.map(lambda value: value).name("last").set_parallelism(1).sink_to(sink).set_parallelism(1)

@@ -306,3 +306,13 @@ def test_execution_plan_is_json_with_ship_strategies(env: StreamExecutionEnviron
         [{"id": 1, "ship_strategy": "FORWARD", "side": "second"}],
         [{"id": 2, "ship_strategy": "REBALANCE", "side": "second"}],
     ]
+
+
+def test_watermarks_are_assigned_with_the_parallelism_of_the_input(env: StreamExecutionEnvironment) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    first = env.from_source(ScriptedSource([record(1, 1)], [], []), WatermarkStrategy.no_watermarks(), "first")
+    second = env.from_source(ScriptedSource([record(2, 2)]), WatermarkStrategy.no_watermarks(), "second")
+    assert first.assign_timestamps_and_watermarks(strategy).get_parallelism() == 3
+    assert second.map(lambda value: value).assign_timestamps_and_watermarks(strategy).get_parallelism() == 2
+    assert second.union(first).assign_timestamps_and_watermarks(strategy).get_parallelism() == 1
+    assert second.rebalance().assign_timestamps_and_watermarks(strategy).get_parallelism() == 1

@@ -44,7 +44,7 @@ PARTS = {
     "26b_async_timeout_answers waiting asked": ["the thread itself calls the function, one record after the other"],
     "18_busy_is_not_idle waiting 'counts (1/1)' --at 475ms": ["3 operators in one thread", "busy for 50 ms per record"],
     "10_union_or_two_inputs waiting priced --at 21ms": ["the operator does not select this input", "7.24"],
-    "11a_silent_partition waiting counts --at 9s": ["1 channel of 2 of counts (1/1) has ended", "7.7"],
+    "11a_silent_partition waiting counts --at 9s": ["2 channels of 3 of counts (1/1) have ended", "7.7"],
     "22_watermark_alignment waiting archive --at 2500ms": ["Source: live (1/1): watermark 2,389 ms", "8.23"],
     "09_blocking_or_pipelined waiting spilled --at 50ms": ["it has not started", "reads a blocking exchange", "5.43"],
     "11a_silent_partition no-output '[0, 500)' a": ["holds it back with no watermark yet", "no idle timeout is set", "[8.4]"],

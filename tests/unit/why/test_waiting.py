@@ -247,10 +247,10 @@ def test_blocking_exchange_starts_when_the_producer_has_finished(ask: Ask) -> No
     assert "reads a blocking exchange" in answer.causes[0].text
 
 
-def test_task_with_one_ended_channel_waits_for_the_other(ask: Ask) -> None:
+def test_task_with_ended_channels_waits_for_the_other(ask: Ask) -> None:
     text = text_of(ask("11a_silent_partition", "waiting", "counts", at_ms=9000))
 
-    assert "1 channel of 2 of counts (1/1) has ended." in text
+    assert "2 channels of 3 of counts (1/1) have ended." in text
     assert "Source: empty (1/1) is a source and has no record to read" in text
 
 

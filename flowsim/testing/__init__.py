@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         MultipleInputOperatorHarness,
         OneInputOperatorHarness,
     )
-    from flowsim.testing.job_strategies import async_jobs, random_jobs
+    from flowsim.testing.job_strategies import random_jobs
     from flowsim.testing.part_strategies import (
         answers_near_timeouts,
         chained_calls,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     )
     from flowsim.testing.random_job import RandomJob, SourceStage, Stage
     from flowsim.testing.runs import JobRun, run_job
-    from flowsim.testing.scenario_strategies import scenarios, window_jobs
+    from flowsim.testing.scenario_strategies import async_jobs, scenarios, window_jobs
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
     from flowsim.testing.strategies import (
         event_streams,
@@ -112,7 +112,7 @@ _MODULE_OF = {
     "random_jobs": "flowsim.testing.job_strategies",
     "window_jobs": "flowsim.testing.scenario_strategies",
     "async_steps": "flowsim.testing.async_strategies",
-    "async_jobs": "flowsim.testing.job_strategies",
+    "async_jobs": "flowsim.testing.scenario_strategies",
     "RandomJob": "flowsim.testing.random_job",
     "SourceStage": "flowsim.testing.random_job",
     "Stage": "flowsim.testing.random_job",

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
-from flowsim.connectors.script import Entry, ScriptedSource, record, sleep
+from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream.common import Types
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
@@ -20,7 +20,6 @@ from flowsim.datastream.partitioning import partitioned
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
-from flowsim.testing.async_calls import AsyncStep
 from flowsim.testing.parts import JobPart
 
 Number = int
@@ -28,23 +27,21 @@ Number = int
 Partitioning = Literal["default", "forward", "rebalance", "rescale", "shuffle", "broadcast", "global", "custom", "hash"]
 """The partitioner of a stage; ``default`` sets none, so Flink decides (rule 1.1). Only ``hash`` gives a keyed stream."""
 
-Kind = Literal["map", "flat_map", "filter", "count", "co_map", "async"]
-"""The operator of a stage; ``count`` needs a keyed stream, ``co_map`` a second input, ``async`` its calls."""
+Kind = Literal["map", "flat_map", "filter", "count", "co_map"]
+"""The operator of a stage; ``count`` needs a keyed stream, ``co_map`` a second input."""
 
 PARTITIONINGS: Final[tuple[Partitioning, ...]] = get_args(Partitioning)
-KINDS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind != "async")
-"""The synchronous kinds of operators."""
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 _KEYS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStage:
-    """A source: the numbers of each subtask, and the pauses of each subtask between two numbers and before its end."""
+    """A source: the numbers of each subtask, and the pause of each subtask between two numbers."""
 
     numbers: tuple[tuple[Number, ...], ...]
     gap_ms: int = 1
-    last_pause_ms: int = 0
 
     @property
     def parallelism(self) -> int:
@@ -56,7 +53,7 @@ class Stage:
     """An operator after a partitioner. ``inputs``: positions of earlier stages or sources; several are united.
 
     ``fan_out``: the number of outputs per input of ``flat_map``. ``second``: the second input of ``co_map``, with the
-    same partitioner. ``calls``: the calls of ``async``.
+    same partitioner.
     """
 
     inputs: tuple[int, ...]
@@ -66,7 +63,6 @@ class Stage:
     fan_out: int = 1
     chained: bool = True
     second: tuple[int, ...] = ()
-    calls: AsyncStep | None = None
 
     @property
     def reads(self) -> tuple[int, ...]:
@@ -96,8 +92,6 @@ class RandomJob:
                 raise BadInput(
                     f"{name}: co_map has a second input and nothing else has, got {stage.kind}, {stage.second}"
                 )
-            if (stage.calls is not None) is not (stage.kind == "async"):
-                raise BadInput(f"{name}: async has calls and nothing else has, got {stage.kind}, {stage.calls}")
             if stage.kind == "count" and stage.partitioning != "hash":
                 raise BadInput(f"{name}: count needs the partitioning hash, got {stage.partitioning}")
             if stage.partitioning == "forward":
@@ -161,10 +155,7 @@ class RandomJob:
 
     def _source(self, env: StreamExecutionEnvironment, position: int) -> DataStream:
         source = self.sources[position]
-        scripts: list[list[Entry]] = [[record(number, None) for number in numbers] for numbers in source.numbers]
-        if source.last_pause_ms > 0:
-            for script in scripts:
-                script.append(sleep(source.last_pause_ms))
+        scripts = [[record(number, None) for number in numbers] for numbers in source.numbers]
         return env.add_source(ScriptedSource(*scripts, gap_ms=source.gap_ms)).name(name_of(position))
 
 
@@ -223,8 +214,6 @@ def _partitioned(stream: DataStream, stage: Stage) -> DataStream:
 
 
 def _operator(stream: DataStream, stage: Stage) -> DataStream:
-    if stage.calls is not None:
-        return stage.calls.behind(stream)
     match stage.kind:
         case "map":
             return stream.map(_mapped)
@@ -232,8 +221,8 @@ def _operator(stream: DataStream, stage: Stage) -> DataStream:
             return stream.flat_map(lambda value: _fanned(value, stage.fan_out))
         case "filter":
             return stream.filter(_kept)
-        case "co_map" | "async":
-            raise BadInput(f"{stage.kind} has more than one input, or calls")
+        case "co_map":
+            raise BadInput(f"{stage.kind} has more than one input")
         case "count":
             return stream.process(_Count())  # type: ignore[arg-type]  # the stream of a counting stage is keyed
 
@@ -271,8 +260,6 @@ def _co_mapped(first: Counter[Number], second: Counter[Number]) -> Counter[Numbe
 def _batch(arriving: Counter[Number], stage: Stage) -> Counter[Number]:
     """Returns the output of a stage for a bag of numbers."""
     made: Counter[Number] = Counter()
-    if stage.calls is not None:
-        return Counter({_number(result): count for result, count in stage.calls.outcomes(Counter(arriving)).items()})
     match stage.kind:
         case "map":
             for number, count in arriving.items():

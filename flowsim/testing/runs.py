@@ -226,7 +226,8 @@ class JobRun:
     def values(self, end: str | None = None, subtask: int | None = None) -> list[object]:
         """Returns the values at one end of the job in order of arrival: of one subtask, or of all in index order.
 
-        ``end`` is the name of the sink or last operator; optional if there is only one. Raises BadInput.
+        ``end`` is the name of the sink or last operator; optional if there is only one. A sink of a scenario has its
+        name there. Raises BadInput.
         """
         return self._end(end).values(subtask)
 
@@ -282,6 +283,7 @@ class JobRun:
     def _end(self, name: str | None) -> CollectSink:
         if name is None and len(self.ends) == 1:
             return next(iter(self.ends.values()))
+        name = f"Sink: {name}" if f"Sink: {name}" in self.ends else name
         if name is None or name not in self.ends:
             there_are = ", ".join(map(repr, self.ends))
             problem = "the job has several ends, name one of them;" if name is None else f"the job has no end {name!r};"

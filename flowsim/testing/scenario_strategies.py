@@ -73,3 +73,16 @@ def window_jobs(
     parts = (add_window,)
     choices = _HypothesisChoices(draw)
     return draw_scenario(choices, "event_time", determined=False, sizes=sizes, parts=parts, may_be_ended=False)
+
+
+@st.composite
+def async_jobs(
+    draw: st.DrawFn, *, max_sources: int = 2, max_operators: int = 4, max_parallelism: int = 3, max_entries: int = 24
+) -> DrawnScenario:
+    """Draws scenarios with asynchronous calls: in chains, between exchanges, several in a row.
+
+    ``DrawnScenario.expected`` has the answers of the calls, and the replacement results after timeouts. No action ends the
+    job.
+    """
+    sizes = Sizes(max_sources, max_operators, max_parallelism, max_entries)
+    return draw_scenario(_HypothesisChoices(draw), "async", determined=False, sizes=sizes, may_be_ended=False)

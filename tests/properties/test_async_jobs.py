@@ -1,4 +1,4 @@
-"""Random jobs whose stages call asynchronously: in chains, between exchanges, several in a row, both designs.
+"""Scenarios with asynchronous calls: in chains, between exchanges, several in a row, both designs.
 
 Latencies, silence, late answers, retries, capacities down to 1, narrow networks and every schedule: what comes out is
 what the calls answer, with what takes the place of those whose time ran out, and every law holds.
@@ -7,6 +7,7 @@ what the calls answer, with what takes the place of those whose time ran out, an
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,9 +19,8 @@ from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration
 from flowsim.errors import BadInput
 from flowsim.laws.law import Verdict
-from flowsim.testing import AsyncPart, JobRun, RandomJob, Schedule, SourceStage, Stage, run_job, schedules
+from flowsim.testing import DrawnScenario, JobRun, Schedule, async_jobs, run_job, schedules
 from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
-from flowsim.testing.job_strategies import async_jobs
 from tests.support.examples import examples
 from tests.support.faults import Fault
 from tests.support.jobs.async_facts import calls_of, most_queued
@@ -28,75 +28,90 @@ from tests.support.jobs.async_facts import calls_of, most_queued
 pytestmark = pytest.mark.property
 
 
-def check(job: RandomJob, run: JobRun) -> None:
+def check(job: DrawnScenario, run: JobRun) -> None:
     run.claim("the job finishes", run.result.status is JobStatus.FINISHED, run.result.report)
-    for end, expected in job.expected().items():
-        run.claim(
-            f"all that must come out at {end} does", Counter(run.values(end)) == expected, run.values(end), expected
-        )
+    for sink, expected in job.expected.items():
+        run.claim(f"all that must come out at {sink} does", expected=expected, found=Counter(run.values(sink)))
     violated = [outcome.law for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
     run.claim("every law holds", not violated, violated)
-    for stage in job.stages:
-        of_parts = [part for part in job.parts if isinstance(part, AsyncPart)]
-        if stage.calls is not None and len([other for other in job.stages if other.calls is not None] + of_parts) == 1:
-            most = most_queued(run)
-            run.claim("no more wait than there is space for", most <= stage.calls.capacity, most)
+    operators: dict[str, Any] = job.data["operators"]  # type: ignore[assignment]
+    calls = [block["async"] for block in operators.values() if "async" in block]
+    if len(calls) == 1:
+        most = most_queued(run)
+        run.claim("no more wait than there is space for", most <= calls[0].get("capacity", 100), most)
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(async_jobs(max_records=8), schedules())
-def test_output_equals_answers_of_calls_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
-    check(job, run_job(job, schedule=schedule))
-
-
-@settings(max_examples=examples(30), deadline=None)
-@given(async_jobs(max_records=8, designs=("legacy", "mailbox")), schedules())
-def test_output_of_legacy_design_equals_answers_of_calls_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
+@given(async_jobs(), schedules())
+def test_output_equals_answers_of_calls_and_laws_hold(job: DrawnScenario, schedule: Schedule) -> None:
     check(job, run_job(job, schedule=schedule))
 
 
 @settings(max_examples=examples(15), deadline=None)
-@given(async_jobs(max_records=8, designs=("mailbox", "legacy")), schedules())
-def test_equal_runs_record_equal_facts(job: RandomJob, schedule: Schedule) -> None:
+@given(async_jobs(), schedules())
+def test_equal_runs_record_equal_facts(job: DrawnScenario, schedule: Schedule) -> None:
     first, second = (run_job(job, schedule=schedule) for _ in range(2))
     first.claim("both runs record the same", first.facts.facts_digest() == second.facts.facts_digest())
     first.claim("and put out the same", first.outputs() == second.outputs(), first.outputs(), second.outputs())
 
 
-STEPS = [
-    AsyncStep("ordered", 1, (Answer(900), Answer(0, "two"), Answer(30_000))),
-    AsyncStep("unordered", 2, (Answer(900), Answer(50, "silent"), Answer(0)), timeout_ms=60),
-    AsyncStep("unordered", 3, (Answer(900, "none"), Answer(0, "error"), Answer(7)), timeout_ms=9_000,
-              retry=Retry(2, 10, on_empty=True, on_error=True)),
-]  # fmt: skip
-EIGHT = SourceStage((tuple(range(8)),), last_pause_ms=1000)
+def answer(number: int, latency: str, *results: str, **kind: object) -> dict[str, object]:
+    """The answer of each third call, with so many numbers as results."""
+    return {"when": f"n % 3 == {number}", "latency": latency, **(kind or {"results": [{"n": one} for one in results]})}
 
 
-def one_step(step: AsyncStep) -> RandomJob:
-    return RandomJob((EIGHT,), (Stage((0,), "rebalance", "async", 1, calls=step),))
+CALLS: dict[str, dict[str, object]] = {
+    "ordered": {
+        "mode": "ordered", "capacity": 1,
+        "answers": [answer(0, "900 us", "n * 14"), answer(1, "0 ms", "n", "n + 17"), answer(2, "30 ms", "n * 3")],
+    },
+    "timeouts": {
+        "mode": "unordered", "capacity": 2, "timeout": "60 ms", "on_timeout": {"select": {"n": "0 - n"}},
+        "answers": [answer(0, "900 us", "n * 14"), answer(1, "0 ms", silent=True), answer(2, "0 ms", "n * 3")],
+    },
+    "retries": {
+        "mode": "unordered", "capacity": 3, "timeout": "10 s",
+        "retry": {"fixed": {"max_attempts": 2, "delay": "10 ms"}, "when_empty": True},
+        "answers": [
+            answer(0, "900 us"),
+            {**answer(1, "0 ms", error="no answer"), "when": "n % 3 == 1 and attempt <= 2"},
+            {"latency": "7 us", "results": [{"n": "n * 3 + attempt"}]},
+        ],
+    },
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("step", STEPS, ids=["ordered", "timeouts", "retries"])
+def one_operator(calls: dict[str, object]) -> DrawnScenario:
+    subtasks = [[*({"record": [number]} for number in range(8)), {"sleep": "1 s"}]]
+    source = {"script": {"fields": {"n": "long"}, "subtasks": subtasks}}
+    asking = {"input": "numbers", "partition": "rebalance", "parallelism": 1, "async": calls}
+    nodes = {"sources": {"numbers": source}, "operators": {"asked": asking}}
+    return DrawnScenario({"flowsim": 1, "name": "calls", **nodes, "sinks": {"out": {"input": "asked", "collect": {}}}})
+
+
+@pytest.mark.parametrize("calls", CALLS)
 @pytest.mark.parametrize(
     "fault",
     ["async_head_lost", "async_emits_twice", "async_over_capacity", "async_calls_again", "async_results_swapped"],
 )
-def test_fault_makes_the_output_property_fail(step: AsyncStep, fault: str) -> None:
-    job = one_step(step)
+def test_fault_makes_the_output_property_fail(calls: str, fault: str) -> None:
+    job = one_operator(CALLS[calls])
+    assert set(job.expected) == {"out"}
     check(job, run_job(job))
     with pytest.raises(AssertionError, match=f"reproduce: .*{fault}"):
         check(job, run_job(job, faults=[Fault(fault)]))
 
 
-def test_model_computes_outcomes_from_answers_alone() -> None:
-    plain, timeouts, retries = STEPS
+def test_model_computes_outcomes_of_steps_from_answers_alone() -> None:
+    plain = AsyncStep("ordered", 1, (Answer(900), Answer(0, "two"), Answer(30_000)))
+    timeouts = AsyncStep("unordered", 2, (Answer(900), Answer(50, "silent"), Answer(0)), timeout_ms=60)
+    retry = Retry(2, 10, on_empty=True, on_error=True)
+    answers = (Answer(900, "none"), Answer(0, "error"), Answer(7))
+    retries = AsyncStep("unordered", 3, answers, timeout_ms=9_000, retry=retry)
     # 7 * number + 5 * attempt + salt chooses the answer.
     assert [plain.outcome(number) for number in (0, 1, 2)] == [(2,), (16,), (7, 19)]
     assert [timeouts.outcome(number) for number in (0, 1, 2)] == [(2,), (16,), (-3,)]
     assert [retries.outcome(number) for number in (0, 1, 2)] == [(2,), (17,), (32,)]
-    numbers = range(6)
-    job = RandomJob((SourceStage((tuple(numbers),)),), (Stage((0,), "default", "async", 1, calls=timeouts),))
-    assert job.expected() == {"s1": Counter(result for number in numbers for result in timeouts.outcome(number))}
     assert retries.reply(0, 3).error is None, "there is no attempt after it"
 
 
@@ -156,8 +171,6 @@ def test_failing_call_fails_job_with_its_element(
             "the legacy design has no retry and no timeout",
         ),
         (lambda: Reply(-1), "after 0 ms or more"),
-        (lambda: RandomJob((EIGHT,), (Stage((0,), "default", "async", 1),)), "async has calls and nothing else has"),
-        (lambda: RandomJob((EIGHT,), (Stage((0,), "default", "map", 1, calls=STEPS[0]),)), "async has calls"),
     ],
 )
 def test_schedule_dependent_steps_are_refused(wrong: object, message: str) -> None:

@@ -31,7 +31,6 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.testing import JobRun, Schedule, job_settings, run_job, schedules, scripted_sources
 from flowsim.testing.async_calls import Answer, AsyncStep, Retry
 from flowsim.testing.async_strategies import async_steps
-from flowsim.testing.job_strategies import UNTIL_ALL_IS_ANSWERED_MS
 from flowsim.units import MAX_WATERMARK
 from tests.support.examples import examples
 from tests.support.faults import Fault
@@ -39,6 +38,8 @@ from tests.support.jobs.async_facts import calls_of, facts_of
 
 pytestmark = pytest.mark.property
 
+UNTIL_ALL_IS_ANSWERED_MS = 3_000_000
+"""A pause before the end of the input, because there are no retries after the end (rule 11.27)."""
 SCRIPTS = scripted_sources(max_subtasks=1, min_entries=4, max_entries=20, max_sleep_ms=60)
 STEPS = (
     st.lists(async_steps(silent_retries=True), min_size=1, max_size=1)

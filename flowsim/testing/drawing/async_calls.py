@@ -40,6 +40,9 @@ def add_async(draft: Draft) -> bool:
         fields = FIELDS
     else:
         call["add"] = {"n": choices.one_of(["n * 3 % 101", "n"])}
+        if not draft.is_determined and isinstance(call.get("on_timeout"), dict) and choices.often(60):
+            # Then the result does not depend on what is first, the answer or the timeout.
+            call["on_timeout"] = {"add": call["add"]}
     block["async"] = call
     draft.add_operator(
         block, replace(stream, name=draft.next_name(), fields=fields, parallelism=width, is_spread=is_spread)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.yaml.positions import read_document
+from flowsim.testing.drawing.expected import Record, expected_of
 from flowsim.testing.drawing.yaml_text import yaml_text
 
 _FILE: Final = "drawn.yaml"
@@ -38,6 +40,15 @@ class DrawnScenario:
     def yaml(self) -> str:
         """The scenario as YAML."""
         return yaml_text(self.data)
+
+    @cached_property
+    def expected(self) -> Mapping[str, Counter[Record]]:
+        """How often each sink collects each record, for the sinks whose records do not depend on the schedule.
+
+        They are computed from the meaning of the blocks alone. There are none if an action ends the job, if the job has
+        phases, and if it repeats records after a failure.
+        """
+        return expected_of(self.data)
 
     def compiled(self) -> CompiledScenario:
         """Returns the job, the settings of its run, and its actions and failures. Raises ScenarioError."""

@@ -1,4 +1,4 @@
-"""The shapes of ``random_jobs()`` and ``async_jobs()``."""
+"""The shapes of ``random_jobs()``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ def shapes_of_random(job: RandomJob) -> Shapes:
     parallelisms = [each.parallelism for each in (*job.sources, *job.stages)]
     for source in job.sources:
         add(shapes, "source", "source function", "several subtasks" if source.parallelism > 1 else "one subtask")
-    before: dict[int, str] = {}
     for position, stage in enumerate(job.stages, len(job.sources)):
         operator = KINDS.get(stage.kind, stage.kind)
         add(shapes, "operator", operator)
@@ -51,16 +50,6 @@ def shapes_of_random(job: RandomJob) -> Shapes:
             add(shapes, "input", "one stream on both inputs")
         if not stage.chained:
             add(shapes, "chaining", "operator that is not chained")
-        if stage.calls is not None:
-            _add_async(shapes, stage.calls)
-            behind = before.get(stage.inputs[0], "source")
-            pair(
-                shapes,
-                "async x before",
-                [stage.calls.mode],
-                ["exchange" if stage.partitioning != "default" else behind],
-            )
-        before[position] = "async operator" if stage.kind == "async" else name
         readers = [each for each in job.stages if position in each.reads]
         if len(readers) > 1:
             add(shapes, "stream", "several readers")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from flowsim.testing import async_jobs, random_jobs
+from flowsim.testing import random_jobs
 from tests.support.conform.checkpointed_shapes import shapes_of_disturbed, shapes_of_scripted
 from tests.support.conform.described_shapes import shapes_of_described
 from tests.support.conform.drawn_shapes import shapes_of_random
@@ -36,7 +36,7 @@ def without_interval(seed: int) -> dict[str, Any]:
 
 def generators() -> Mapping[str, Callable[[int], Shapes]]:
     """The shapes of the job of a seed, by generator."""
-    random, calls = random_jobs(), async_jobs(designs=("mailbox", "legacy"))
+    random = random_jobs()
     return {
         "described jobs": lambda seed: shapes_of_described(JobWriter(seed).job()),
         "described async jobs": lambda seed: shapes_of_described(AsyncJobWriter(seed).job()),
@@ -45,7 +45,6 @@ def generators() -> Mapping[str, Callable[[int], Shapes]]:
         "jobs with in-flight data": lambda seed: shapes_of_scripted(UnalignedJobWriter(seed).case()),
         "disturbed jobs": shapes_of_disturbed,
         "random_jobs": lambda seed: shapes_of_random(drawn(random, seed)),
-        "async_jobs": lambda seed: shapes_of_random(drawn(calls, seed)),
     }
 
 

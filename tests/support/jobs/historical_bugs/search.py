@@ -72,9 +72,8 @@ def shown_by(job: Job, schedule: Schedule, faults: Iterable[Fault] = ()) -> str:
     violated = [outcome.law for outcome in outcomes if outcome.verdict is Verdict.VIOLATED]
     if violated:
         return "violates " + ", ".join(violated)
-    if isinstance(job, DrawnScenario):
-        return ""
-    return "" if {end: Counter(run.values(end)) for end in job.ends} == job.expected() else "other output"
+    expected = job.expected if isinstance(job, DrawnScenario) else job.expected()
+    return "" if {end: Counter(run.values(end)) for end in expected} == expected else "other output"
 
 
 def search(bug: Bug, seeds: Iterable[int]) -> Finding:

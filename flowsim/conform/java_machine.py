@@ -82,8 +82,11 @@ def classpath(*, logging: bool = False) -> list[str]:
 def compiled(cache: Path, sources: Sequence[Path]) -> Path:
     """Returns the folder with the classes of all Java files under ``sources``.
 
-    They are compiled unless ``cache`` has them from the same text. Raises FlinkMissing without a compiler.
+    They are compiled unless ``cache`` has them from the same text. Raises FlinkMissing without a compiler or py4j.
     """
+    _check_py4j()
+    from py4j.java_gateway import find_jar_path
+
     files = [(file.relative_to(folder), file) for folder in sources for file in sorted(folder.rglob("*.java"))]
     digest = hashlib.sha256()
     for name, file in files:
@@ -94,7 +97,8 @@ def compiled(cache: Path, sources: Sequence[Path]) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         classes = Path(folder, "classes")
-        command = [str(compiler()), "-nowarn", "-Xlint:none", "-proc:none", "-cp", os.pathsep.join(classpath())]
+        libraries = os.pathsep.join([*classpath(), find_jar_path()])
+        command = [str(compiler()), "-nowarn", "-Xlint:none", "-proc:none", "-cp", libraries]
         run = subprocess.run(
             [*command, "-d", str(classes), *(str(file) for _, file in files)],
             capture_output=True,

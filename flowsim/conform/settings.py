@@ -58,6 +58,7 @@ def common_job(graph: StreamGraph) -> CommonJob:
         links=(),
         buffer_debloat=None,
         adaptive_partitioner=None,
+        task_managers="one",
         checkpointing=checkpointing,
         restart_strategy=restart,
     )
@@ -77,6 +78,8 @@ def _changes(graph: StreamGraph) -> Iterator[Difference]:
         yield Difference("buffer timeouts", "both sides send every record at once")
     if any(edge.partitioner is not None and edge.partitioner.name == "REBALANCE" for edge in graph.edges):
         yield Difference("the first channel of rebalance", "chance chooses it: the first one on both sides")
+    if settings.task_managers != "one":
+        yield Difference("task managers", "the embedded cluster has one: one on both sides, and all channels are local")
     if settings.links:
         yield Difference("links", "Flink has no simulated network: none on both sides")
     if settings.buffer_debloat is not None:
@@ -133,6 +136,8 @@ def _checkpointing(settings: CheckpointSettings, snapshots: Path) -> dict[str, s
         "execution.checkpointing.tolerable-failed-checkpoints": "1000",
         "execution.checkpointing.max-concurrent-checkpoints": str(settings.max_concurrent),
         "execution.checkpointing.unaligned.enabled": str(settings.unaligned).lower(),
+        # Also for jobs with custom partitioners, which Flink otherwise refuses.
+        "execution.checkpointing.unaligned.forced": "true",
         "execution.checkpointing.aligned-checkpoint-timeout": f"{settings.aligned_timeout_ms} ms",
         "execution.checkpointing.checkpoints-after-tasks-finish": str(settings.after_tasks_finish).lower(),
     }

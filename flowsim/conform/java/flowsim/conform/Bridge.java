@@ -1,5 +1,6 @@
 package flowsim.conform;
 
+import java.lang.reflect.Proxy;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -9,8 +10,14 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Lock;
 import java.util.stream.Collectors;
 import org.apache.flink.streaming.api.functions.async.ResultFuture;
+import py4j.CallbackClient;
+import py4j.ClientServerConnection;
+import py4j.Gateway;
+import py4j.PythonClient;
+import py4j.reflection.PythonProxyHandler;
 
 /** Calls from Java to Python, and what a function in Python asks for meanwhile, on the same thread. */
 public final class Bridge {
@@ -58,6 +65,27 @@ public final class Bridge {
             throw new IllegalStateException("asked outside of a call");
         }
         return host;
+    }
+
+    /** Forgets a job that is over, and ends the connections of its threads: py4j keeps one of each that has called Python. */
+    static void forgetJob() throws ReflectiveOperationException {
+        FUTURES.clear();
+        Gateway gateway =
+                (Gateway) Conductor.field(PythonProxyHandler.class, Proxy.getInvocationHandler(python), "gateway");
+        PythonClient client = (PythonClient) gateway.getCallbackClient();
+        Lock lock = (Lock) Conductor.field(CallbackClient.class, client, "lock");
+        Deque<?> connections = (Deque<?>) Conductor.field(CallbackClient.class, client, "connections");
+        lock.lock();
+        try {
+            for (Object each : connections.toArray()) {
+                if (each != client.getPerThreadConnection()) {
+                    connections.remove(each);
+                    ((ClientServerConnection) each).shutdown();
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
     }
 
     // What Python asks for.

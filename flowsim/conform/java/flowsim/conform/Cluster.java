@@ -38,6 +38,14 @@ public final class Cluster {
      * path}}.
      */
     public static synchronized String run(String text) throws Exception {
+        try {
+            return ran(text);
+        } finally {
+            Bridge.forgetJob();
+        }
+    }
+
+    private static String ran(String text) throws Exception {
         JsonNode plan = Script.parsed(text);
         Seen.clear();
         ManualTime.reset();
@@ -80,7 +88,12 @@ public final class Cluster {
             conductor.conduct(run.get("actions"), run.get("until_ns").asLong(), run.get("ends").asBoolean());
             isOver = conductor.isOver();
         } catch (Exception e) {
-            cancel(running, graph.getJobID()); // the next job must not hear of this one
+            try {
+                cancel(running, graph.getJobID()); // the next job must not hear of this one
+            } catch (Exception goesOn) {
+                e.addSuppressed(goesOn);
+                close(); // its threads are left behind
+            }
             throw e;
         }
         if (!isOver) {

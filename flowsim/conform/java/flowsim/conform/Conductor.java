@@ -203,15 +203,15 @@ final class Conductor {
     private void settle() throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
         for (int looks = 1; PlayedFunction.isAnyBusy() && !result.isDone() && !hasFailed(); looks++) {
-            pause(looks, deadline, "a source function goes on");
+            pause(looks, deadline, "a source function goes on", null);
         }
         for (Task task : tasks) {
-            for (int looks = 1; isRunning(task) && !isBlocked(task) && !channels.areRead(task, isAnyBlocked()); looks++) {
-                pause(looks, deadline, "the input of " + task.getTaskInfo().getTaskNameWithSubtasks() + " is not read");
+            for (int looks = 1; isRunning(task) && !isBlocked(task) && !hasReadAll(task); looks++) {
+                pause(looks, deadline, "its input is not read", task);
             }
             // The last element that it read may still be in process.
             for (int looks = 1; !isIdle(task); looks++) {
-                pause(looks, deadline, task.getTaskInfo().getTaskNameWithSubtasks() + " goes on");
+                pause(looks, deadline, "it goes on", task);
             }
         }
         boolean isStopped = stop != null && stop.isDone() && !stop.isCompletedExceptionally();
@@ -231,13 +231,18 @@ final class Conductor {
         return !tasks.stream().allMatch(task -> isRunning(task) || task.getExecutionState() == ExecutionState.FINISHED);
     }
 
-    private static void pause(int looks, long deadline, String what) throws TimeoutException {
+    private static void pause(int looks, long deadline, String what, Task task) throws TimeoutException {
         if (looks % 20 == 0) {
             LockSupport.parkNanos(20_000); // the task that we wait for may need the processor
             if (System.nanoTime() > deadline) {
-                throw new TimeoutException("the job does not come to rest: " + what);
+                throw new TimeoutException("the job does not come to rest: " + what + (task == null ? "" : ": " + placeOf(task)));
             }
         }
+    }
+
+    private static String placeOf(Task task) {
+        List<StackTraceElement> frames = List.of(task.getExecutingThread().getStackTrace());
+        return task.getTaskInfo().getTaskNameWithSubtasks() + " in " + frames.subList(0, Math.min(frames.size(), 12));
     }
 
     /** Whether its thread stands still: in a pause, or for a buffer or the lock that the pause of another one keeps. */
@@ -281,8 +286,21 @@ final class Conductor {
         return false;
     }
 
+    private boolean hasReadAll(Task task) throws ReflectiveOperationException {
+        return task.getExecutionState() == ExecutionState.RUNNING && channels.areRead(task, isAnyBlocked());
+    }
+
+    /** Whether it has begun and not ended; it may process what was on its way when the snapshot was taken. */
     private static boolean isRunning(Task task) {
-        return task.getExecutionState() == ExecutionState.RUNNING;
+        ExecutionState state = task.getExecutionState();
+        return state == ExecutionState.RUNNING || state == ExecutionState.INITIALIZING;
+    }
+
+    /** Whether time can go on for it: it runs, or an operator waits while it processes what was on its way. */
+    private static boolean isRestored(Task task) throws ReflectiveOperationException {
+        ExecutionState state = task.getExecutionState();
+        boolean hasBegun = field(Task.class, task, "invokable") != null;
+        return hasBegun && (state == ExecutionState.RUNNING || state == ExecutionState.INITIALIZING && isBlocked(task));
     }
 
     /**
@@ -291,7 +309,7 @@ final class Conductor {
      */
     private static boolean isIdle(Task task) throws ReflectiveOperationException {
         StreamTask<?, ?> stream = (StreamTask<?, ?>) field(Task.class, task, "invokable");
-        if (task.getExecutionState() != ExecutionState.RUNNING || stream == null || isHeldUp(task)) {
+        if (!isRunning(task) || stream == null || isHeldUp(task)) {
             return true;
         }
         Object processor = field(StreamTask.class, stream, "mailboxProcessor");
@@ -316,10 +334,10 @@ final class Conductor {
         }
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
         while (!result.isDone()) {
-            if (allRun(failed)) {
+            int running = running(failed);
+            if (running >= 0) {
                 List<Task> found = found();
-                found.removeIf(task -> !isRunning(task));
-                if (areConnected(found)) {
+                if (found.size() == running && areConnected(found)) {
                     found.sort((a, b) -> places.get(a.getJobVertexId()) - places.get(b.getJobVertexId()));
                     for (Task task : found) {
                         if (!tasks.contains(task)) {
@@ -333,31 +351,41 @@ final class Conductor {
                 }
             }
             if (System.nanoTime() > deadline) {
-                throw new TimeoutException("the tasks do not run");
+                List<String> places = new ArrayList<>();
+                for (Task task : all()) {
+                    places.add(task.getExecutionState() + " " + placeOf(task));
+                }
+                throw new TimeoutException("the tasks do not run: " + places);
             }
             TimeUnit.MICROSECONDS.sleep(300);
         }
         tasks = List.of();
     }
 
-    private boolean allRun(Map<String, Integer> failed) throws Exception {
+    /** How many subtasks run, when the others have finished and those that failed are in their next attempts; else -1. */
+    private int running(Map<String, Integer> failed) throws Exception {
         AccessExecutionGraph graph = cluster.getExecutionGraph(job).get(LONGEST_SECONDS, TimeUnit.SECONDS);
         int count = 0;
+        int running = 0;
         for (AccessExecutionJobVertex job : graph.getVerticesTopologically()) {
             for (AccessExecutionVertex vertex : job.getTaskVertices()) {
                 ExecutionState state = vertex.getExecutionState();
                 int attempt = vertex.getCurrentExecutionAttempt().getAttemptNumber();
                 int old = failed.getOrDefault(job.getJobVertexId() + "/" + vertex.getParallelSubtaskIndex(), -1);
-                boolean isThere = state == ExecutionState.RUNNING || state == ExecutionState.FINISHED;
-                count += isThere && attempt > old ? 1 : 0;
+                boolean isRunning = state == ExecutionState.RUNNING || state == ExecutionState.INITIALIZING;
+                count += (isRunning || state == ExecutionState.FINISHED) && attempt > old ? 1 : 0;
+                running += isRunning ? 1 : 0;
             }
         }
-        return graph.getState() == JobStatus.RUNNING && count == subtasks;
+        return graph.getState() == JobStatus.RUNNING && count == subtasks ? running : -1;
     }
 
     /** A channel that was asked for before its sender was there asks again later: until then data waits for it. */
     private static boolean areConnected(List<Task> tasks) throws ReflectiveOperationException {
         for (Task task : tasks) {
+            if (task.getExecutionState() == ExecutionState.INITIALIZING) {
+                continue; // its channels come behind what was on its way
+            }
             for (Object gate : (Object[]) field(Task.class, task, "inputGates")) {
                 InputGate inner = (InputGate) field(InputGateWithMetrics.class, gate, "inputGate");
                 for (int channel = 0; channel < inner.getNumberOfInputChannels(); channel++) {
@@ -370,18 +398,29 @@ final class Conductor {
         return true;
     }
 
-    @SuppressWarnings("unchecked")
+    /** The tasks for which time can go on. */
     private List<Task> found() throws ReflectiveOperationException {
         List<Task> found = new ArrayList<>();
-        for (TaskExecutor executor : (List<TaskExecutor>) field(MiniCluster.class, cluster, "taskManagers")) {
-            TaskSlotTable<Task> slots = (TaskSlotTable<Task>) field(TaskExecutor.class, executor, "taskSlotTable");
-            try {
-                slots.getTasks(job).forEachRemaining(found::add);
-            } catch (ConcurrentModificationException moreAreComing) {
-                return new ArrayList<>();
+        for (Task task : all()) {
+            if (isRestored(task)) {
+                found.add(task);
             }
         }
         return found;
+    }
+
+    @SuppressWarnings("unchecked")
+    private List<Task> all() throws ReflectiveOperationException {
+        List<Task> all = new ArrayList<>();
+        for (TaskExecutor executor : (List<TaskExecutor>) field(MiniCluster.class, cluster, "taskManagers")) {
+            TaskSlotTable<Task> slots = (TaskSlotTable<Task>) field(TaskExecutor.class, executor, "taskSlotTable");
+            try {
+                slots.getTasks(job).forEachRemaining(all::add);
+            } catch (ConcurrentModificationException moreAreComing) {
+                return List.of();
+            }
+        }
+        return all;
     }
 
     static Object field(Class<?> type, Object target, String name) throws ReflectiveOperationException {

@@ -23,6 +23,8 @@ _COLUMNS: Final = ("channel", "position", "kind", "timestamp")
 _NEVER: Final = 2**63
 _NOWHERE: Final = -(2**63)
 _FEW: Final = 100
+WRITER: Final = "writer"
+COMMITTER: Final = "committer"
 _CHANNELS_A_WALK: Final = 1024
 
 Place = tuple[int, int]
@@ -134,6 +136,18 @@ def _highest_of_few(rows: Rows) -> Iterable[tuple[int, int]]:
     return highest.items()
 
 
+def senders_of_committables(graph: JobGraph) -> dict[int, str]:
+    """The channels to committers, each with ``WRITER`` or ``COMMITTER``."""
+    kinds = {(each.vertex, each.operator): each.kind for each in graph.operators}
+    found = {}
+    for channel in graph.channels.values():
+        edge = graph.edges[channel.edge]
+        if kinds.get((edge.target_vertex, 0)) == COMMITTER:
+            sender = kinds.get((edge.source_vertex, edge.source_operator))
+            found[channel.channel] = COMMITTER if sender == COMMITTER else WRITER
+    return found
+
+
 def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Suspect]:
     """The channels with an element after their end; counts those without an END_OF_PARTITION."""
     places: dict[Place, Ends] = {}
@@ -144,10 +158,13 @@ def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found
     # Without drain, calls that complete before their operator is closed still emit (rules 4.9, 11.19).
     goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
     late = graph.once(held_back)
+    committing = graph.once(senders_of_committables)
     suspects = []
     for place, ends in places.items():
         end_of_data, drain = ends.end_of_data
-        if goes_on and not drain:
+        # Writers prepare a savepoint after an end without drain, and committers emit when they have committed.
+        sender = committing.get(place[1])
+        if (not drain and (goes_on or sender == WRITER)) or sender == COMMITTER:
             end_of_data = _NEVER
         # FLINK-39481: the timers that are left emit after EndOfData, and send MAX_WATERMARK last.
         elif drain and place[1] in late:
@@ -218,6 +235,10 @@ _COUNTS: Final = """\
   kind `async_wait`. (If several END_OF_DATA rows are at D, the lowest timestamp counts.) Reason: without drain, this
   operator does not wait for its calls. Calls that complete before it is closed still emit (rules 4.9, 11.19), and so do
   downstream operators.
+- Exception: the second condition does not apply to a channel to an operator of kind `committer` if the END_OF_DATA at D is
+  without drain, or if the sender is a `committer` too. Reason: a writer that was not drained emits its committables before
+  the barrier of the savepoint, which comes after END_OF_DATA (rule 12.30), and a committer emits what it has committed when
+  a checkpoint is complete, also the last one (rule 12.31).
 - Exception: if the END_OF_DATA at D is with drain, and the head of the channel's source task has
   `params.interruptible_timers`, D is instead the lowest position of a WATERMARK of `MAX` there, if that is higher; without
   one, the second condition does not apply. Reason: Flink 2.3.0 finishes the operators while timers that were interrupted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.facts.kinds import CheckpointStep, Level, LifeEvent, TimeDomain, TimerAction
+from flowsim.facts.kinds import CheckpointStep, ElementKind, Level, LifeEvent, TimeDomain, TimerAction
 from flowsim.laws.checkpoints.needs import needs_restore, restored_checkpoints
 from flowsim.laws.findings import Findings, FoundByLaw, named
 from flowsim.laws.job_graph import JobGraph, Task
@@ -36,6 +36,9 @@ class TimersOfTask(Machine):
         """With the sequence numbers of their registrations."""
         self._snapshots: dict[int, dict[Timer, int]] = {}
         self._is_finished = False
+        self._inputs = task.inputs
+        self._ended: set[int] = set()
+        """The inputs whose event time has ended: a stream that is idle at its end has no last watermark (rule 5.8)."""
         self._keys: list[Slice] = []
         """The descriptions of keys, which a task records once for all attempts."""
         self._replay: KeyedTask | None = None
@@ -77,12 +80,18 @@ class TimersOfTask(Machine):
         self._found.examined += self._is_keyed
         self._is_finished = True
 
+    @on_row("task_watermark", kind=ElementKind.WATERMARK)
+    def _watermark(self, seq: int, input: int, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK:
+            self._ended.add(input)
+
     def begin_attempt(self) -> None:
         self._end_replay(whole=False)
         checkpoint = self._graph.history.restored(self._task, self.attempt)
         self._is_known = checkpoint == NO_CHECKPOINT or checkpoint in self._snapshots
         self._waiting = dict(self._snapshots.get(checkpoint, {}))
         self._is_finished = False
+        self._ended = set()
         if checkpoint in self._snapshots and self._is_keyed:
             self._replay = KeyedTask(self._graph, self._graph.tasks[self._task], FoundByLaw(timers=self._replayed))
             for keys in self._keys:
@@ -103,10 +112,10 @@ class TimersOfTask(Machine):
         )  # fmt: skip
 
     def end(self, whole: bool) -> None:
-        """After a drained end of input no timer of event time is left."""
+        """After the end of event time no timer of event time is left."""
         replay = self._replay
         self._end_replay(whole)
-        if not whole or not self._is_finished or not self.attempt:
+        if not whole or not self._is_finished or not self.attempt or len(self._ended) < self._inputs:
             return
         left = self._waiting if replay is None else replay.waiting(TimeDomain.EVENT_TIME)
         for timer in left:
@@ -147,7 +156,8 @@ LAWS: Final = (
   this law: its timers of both time domains fire in time, in order and under their keys, and no due timer is left. Its
   watermarks begin at `MIN` (rule 9.16), and the timers of the cut count as registered before its first row.
 - In a whole run, 1 for each timer of event time below MAX_WATERMARK that waits at the end of a restored task with a
-  FINISH row in `lifecycle`.
+  FINISH row in `lifecycle`, if each of its inputs has a WATERMARK of `MAX` in `task_watermark` (a stream that is idle at its
+  end has none, rule 5.8).
 """,
     ),
 )  # fmt: skip

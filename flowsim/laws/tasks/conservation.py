@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from flowsim.facts.kinds import DRAIN, AsyncAction, ElementKind, Level, LifeEvent
+from flowsim.laws.channels.end import COMMITTER, senders_of_committables
 from flowsim.laws.elements import counted, sent_by_channel
 from flowsim.laws.event_time.paths import held_back, strategy_of
 from flowsim.laws.findings import FoundByLaw, compared
@@ -29,6 +30,12 @@ class Counts(NamedTuple):
     records_dropped: int
 
 
+def _emitting_after_the_end(graph: JobGraph) -> frozenset[int]:
+    """The channels on which records may follow END_OF_DATA with drain."""
+    senders = graph.once(senders_of_committables)
+    return graph.once(held_back) | {channel for channel, sender in senders.items() if sender == COMMITTER}
+
+
 class Equations(Machine):
     """Counts the facts of one task, and compares them with its counters at the end.
 
@@ -45,8 +52,8 @@ class Equations(Machine):
             self._channels.setdefault(channel.edge, []).append(channel.channel)
         received_on = graph.received_by(task.task)
         self._open_channels: dict[int, set[int]] = {}
-        """By input, the channels without END_OF_DATA; empty unless timers of a sender can be interrupted (rule 9.18)."""
-        if not graph.once(held_back).isdisjoint(channel.channel for channel in received_on):
+        """By input, the channels without END_OF_DATA; empty unless a sender can emit after it (rules 9.18, 12.31)."""
+        if not graph.once(_emitting_after_the_end).isdisjoint(channel.channel for channel in received_on):
             for channel in received_on:
                 self._open_channels.setdefault(channel.input, set()).add(channel.channel)
         self._inputs_of = {channel.channel: channel.input for channel in received_on}
@@ -92,7 +99,7 @@ class Equations(Machine):
             self._count_lost(received)
 
     def _count_lost(self, received: Rows) -> None:
-        """Subtracts the records of inputs that have ended: the head does not get them (rule 4.11, FLINK-39481)."""
+        """Subtracts the records of inputs that have ended: the head does not get them (rule 4.11)."""
         for channel, kind, timestamp in received.tuples(("channel", "kind", "timestamp")):
             still_open = self._open_channels.get(self._inputs_of.get(channel, -1))
             if kind == ElementKind.END_OF_DATA and timestamp == DRAIN and still_open is not None:
@@ -250,8 +257,9 @@ _COUNTS: Final = """\
      - `async_wait`, second equation: records_out = the sum of `rows` of its EMIT rows of kind RECORD. In a task that is
        not finished, records_out is at least this sum, because the element in progress may have several results.
   3. *head*, per row with `input_operator` -1 whose kind is not `source`: records_in = the number of RECORD rows in
-     `received` of the task. If the head of a sender has `params.interruptible_timers`, the records of an input after
-     the END_OF_DATA rows with drain of all its channels do not count: they are lost (rule 4.11, FLINK-39481).
+     `received` of the task. If the head of a sender has `params.interruptible_timers`, or a `committer` sends to a
+     `committer`, the records of an input after the END_OF_DATA rows with drain of all its channels do not count: they
+     are lost (rule 4.11; FLINK-39481, and what the last checkpoint commits, rule 12.31).
   4. *chained*, per row with `input_operator` >= 0 and `input_tag` '': records_in = records_out of its input operator in
      the same task.
   5. *edge*, per edge with `side_output` '' and per task of its source vertex: the records sent over the edge =

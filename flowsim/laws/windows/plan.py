@@ -171,7 +171,8 @@ def window_plan(operator: Operator) -> WindowPlan | None:
     return WindowPlan(
         shape, event_time, size, slide, number_of(params, "offset_ms"),
         number_of(params, "lateness_ms"), bool(params.get("late_output", False)),
-        _predictable(known_trigger(params.get("trigger"), shape), shape, event_time), evictor, unknown,
+        _predictable(known_trigger(params.get("trigger"), shape), shape, event_time, "evictor" in params),
+        evictor, unknown,
         "" if unknown or params.get("join") not in JOINS else str(params["join"]),
         _may_delete_cleanup(params.get("trigger")),
     )  # fmt: skip
@@ -218,10 +219,30 @@ def trigger_parts(trigger: object) -> list[tuple[str, Mapping[str, object]]]:
     return [*([(kind, trigger)] if kind == "timeout" else []), *trigger_parts(inner)]
 
 
-def _predictable(trigger: Mapping[str, object] | None, shape: str, event_time: bool) -> Mapping[str, object] | None:
-    """The cleanup of a processing-time window is not recorded, so whether it still exists at a watermark is not known."""
+def _predictable(
+    trigger: Mapping[str, object] | None, shape: str, event_time: bool, has_evictor: bool
+) -> Mapping[str, object] | None:
+    """The trigger, if what is not recorded has no effect on it.
+
+    The cleanup of a processing-time window is not recorded, so whether it still exists at a watermark is not known. Nor is
+    a timeout without contents, which another part has purged: the next record may begin a new one.
+    """
     by_watermark = {"event_time", "continuous_event_time", "end_of_stream"}
-    return None if not event_time and shape != "global" and by_watermark & set(_kinds(trigger)) else trigger
+    kinds = set(_kinds(trigger))
+    if not event_time and shape != "global" and by_watermark & kinds:
+        return None
+    return None if (has_evictor or "purging" in kinds) and _times_out_beside_others(trigger) else trigger
+
+
+def _times_out_beside_others(given: object, is_part: bool = False) -> bool:
+    """Whether a part of an ``any_of`` is a timeout that clears its state."""
+    if not isinstance(given, Mapping):
+        return False
+    if is_part and given.get("kind") == "timeout" and given.get("clear_on_timeout"):
+        return True
+    parts = parts_of(given)
+    inner = _times_out_beside_others(given.get("of"), is_part)
+    return inner or any(_times_out_beside_others(part, True) for part in parts)
 
 
 def _may_delete_cleanup(given: object) -> bool:

@@ -125,7 +125,9 @@ The facts do not determine the firings in these cases:
 - a `timeout` over sliding windows: the clock may advance between two windows of one record, while results wait for a
   buffer;
 - a trigger that uses watermarks on processing-time windows (except the global window): the cleanup of such a window is
-  not recorded, so the window may or may not still exist at a watermark.
+  not recorded, so the window may or may not still exist at a watermark;
+- a `timeout` with `clear_on_timeout` inside an `any_of`, if the trigger has a `purging`, or the operator an evictor: a
+  timeout of a window that another part has emptied is not recorded, and after it the next record begins a new one.
 
 In these cases the law judges only the contents of each recorded firing, and the reason of the outcome says so.
 

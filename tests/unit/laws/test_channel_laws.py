@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.facts.kinds import ElementKind, Level
+from flowsim.facts.kinds import DRAIN, ElementKind, Level
 from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import NOTHING_YET, Outcome, Verdict
+from flowsim.testing import DrawnScenario, run_job
 from tests.support.facts.tiny_job import FactSet, tiny_job
 
 
@@ -144,6 +145,31 @@ def test_each_element_after_end_of_partition_violates_channel_end(side: str) -> 
     assert outcome.violations == 2
     assert {row["what"] for row in outcome.evidence} == {"after END_OF_PARTITION"}
     assert {row["side"] for row in outcome.evidence} == {side}
+
+
+STOPPED_WITHOUT_DRAIN = """
+flowsim: 1
+name: stopped-without-drain
+settings:
+  operator_chaining: false
+  checkpointing: {interval: 20 ms}
+sources:
+  s: {generator: {count: 100, pace: 5 ms, fields: {n: {sequence: {}}}}}
+sinks:
+  out: {input: s, collect: {}}
+actions:
+  - stop: {at: 50 ms, savepoint: {}}
+"""
+
+
+def test_committables_may_follow_end_of_data_without_drain() -> None:
+    """Rule 12.30: a writer that was not drained emits them before the barrier of the savepoint."""
+    facts = FactSet(run_job(DrawnScenario.of(STOPPED_WITHOUT_DRAIN)).facts)
+    assert judge(facts, "channel-end").verdict is Verdict.HOLDS
+    for side in ("sent", "received"):
+        for end in facts.all(side, kind=ElementKind.END_OF_DATA):
+            end["timestamp"] = DRAIN
+    assert whats(facts, "channel-end") == ["after END_OF_DATA"] * 6, "a summary and two committables, on both sides"
 
 
 def test_each_element_after_end_of_data_violates_channel_end() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, TimeDomain, TimerAction
 from flowsim.laws.law import Verdict
+from flowsim.testing import DrawnScenario, run_job
 from flowsim.units import NO_TIMESTAMP
 from tests.support.facts.event_time_history import KEY, STATUS, WATERMARK, History
 
@@ -244,3 +245,34 @@ def test_timer_of_key_of_other_subtask_violates() -> None:
     first = history.broken("timers")
     history.tables["tasks"][0] = (0, 0, 0, "judged", 1, 2, 8, 1)
     assert sorted([first, history.broken("timers")]) == [[], ["the key of a timer belongs to another subtask"]]
+
+
+RESTORED_AND_IDLE = """
+flowsim: 1
+name: restored-and-idle-at-the-end
+settings:
+  checkpointing: {interval: 1 h}
+  restart_strategy: {fixed_delay: {attempts: 3, delay: 1 ms}}
+sources:
+  s:
+    script:
+      fields: {k: string, n: long}
+      subtasks: [[{record: [a, 1], timestamp: 10}, {sleep: 50 ms}, {idle: true}]]
+operators:
+  w: {input: s, key_by: k, window: {tumbling: 5 ms}, aggregate: {n: sum(n)}}
+sinks:
+  out: {input: w, collect: {}}
+actions:
+  - {checkpoint: {at: 20 ms}}
+failures:
+  - {fail_task: {task: w, at: 30 ms}}
+"""
+
+
+def test_restored_timer_may_be_left_if_the_stream_is_idle_at_its_end() -> None:
+    """Rule 5.8: an idle output drops the last watermark."""
+    run = run_job(DrawnScenario.of(RESTORED_AND_IDLE))
+    assert [each for each in run.outcomes if each.verdict is Verdict.VIOLATED] == []
+    ended = run_job(DrawnScenario.of(RESTORED_AND_IDLE.replace(", {idle: true}", "")))
+    (outcome,) = (each for each in ended.outcomes if each.law == "restored-timers")
+    assert (outcome.verdict, len(ended.facts.rows("window_fire"))) == (Verdict.HOLDS, 1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flowsim.explore.explore import judged_in_memory
-from flowsim.facts.kinds import ElementKind, Level
+from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.event_time.valve_model import ValveModel
@@ -18,7 +18,9 @@ from flowsim.laws.law import Outcome, Verdict
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.runner import run_compiled
+from flowsim.testing import DrawnScenario, run_job
 from flowsim.units import MAX_WATERMARK
+from tests.support.facts.async_history import AsyncHistory
 from tests.support.facts.fact_builder import FactBuilder
 from tests.support.facts.slicing import BuiltFacts, judged_in_slices
 from tests.support.facts.tiny_job import FactSet, tiny_job
@@ -78,6 +80,50 @@ def test_source_that_is_drained_at_a_periodic_emission_violates_nothing() -> Non
     sent = [row[timestamp] for row in run.facts.rows("sent") if row[kind] == WATERMARK]
     assert sent[-2:] == [MAX_WATERMARK, 2989]
     assert [outcome.law for outcome in judged_in_memory(run) if outcome.verdict is Verdict.VIOLATED] == []
+
+
+RESTORED_QUEUE = """
+flowsim: 1
+name: restored-queue
+settings:
+  checkpointing: {interval: 1 h}
+  restart_strategy: {fixed_delay: {attempts: 3, delay: 1 ms}}
+sources:
+  s:
+    script:
+      fields: {n: long}
+      subtasks:
+        - - {record: [1], timestamp: 100}
+          - {sleep: 50 ms}
+          - {record: [2], timestamp: 50}
+          - {record: [3], timestamp: 120}
+    watermarks: {timestamp: timestamp, emit: every_record}
+operators:
+  asked: {input: s, async: {mode: ordered, latency: 20 ms, timeout: 1 s, add: {m: n}}}
+sinks:
+  out: {input: asked, partition: rebalance, collect: {}}
+actions:
+  - {checkpoint: {at: 5 ms}}
+failures:
+  - {fail_task: {task: asked, at: 10 ms}}
+"""
+
+
+def test_watermark_of_a_restored_queue_may_be_above_the_first_new_one() -> None:
+    """Rule 11.22: the queue has a watermark of the attempt before, and the generator of the source begins anew."""
+    run = run_job(DrawnScenario.of(RESTORED_QUEUE))
+    kind, timestamp = (TABLES["sent"].names.index(name) for name in ("kind", "timestamp"))
+    sent = [row[timestamp] for row in run.facts.rows("sent") if row[kind] == WATERMARK]
+    assert sent == [99, 49, 119, MAX_WATERMARK]
+    assert [each.law for each in run.outcomes if each.verdict is Verdict.VIOLATED] == []
+
+
+def test_only_a_watermark_below_one_from_a_snapshot_violates_nothing() -> None:
+    history = AsyncHistory(opens=False).puts_mark(0, 99)
+    history.life(LifeEvent.OPEN, 0)
+    history.puts_mark(1, 49).leaves(0, 1).puts_mark(2, 48).leaves(2)
+    assert history.broken("watermark-monotone", whole=False) == ["watermark does not grow"] * 2, "once per channel"
+    assert AsyncHistory().puts_mark(0, 99).puts_mark(1, 49).leaves(0, 1).broken("watermark-monotone", whole=False)
 
 
 def test_task_watermark_that_does_not_increase_violates() -> None:

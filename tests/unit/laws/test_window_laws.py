@@ -12,6 +12,7 @@ from flowsim.laws.job_graph import Operator
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
+from flowsim.testing import DrawnScenario, run_job
 from flowsim.units import MAX_WATERMARK
 from tests.support.facts.tiny_job import FactSet, TinyJob, tiny_job
 
@@ -208,3 +209,46 @@ def test_window_without_intake_is_vacuous() -> None:
     facts.tables["sent"] = facts.all("sent", kind=ElementKind.WATERMARK)
     assert judge(facts, "window-fire").verdict is Verdict.VACUOUS
     assert judge(facts, "late-rows").verdict is Verdict.VACUOUS
+
+
+TIMEOUT_OF_AN_EMPTY_WINDOW = """
+flowsim: 1
+name: timeout-of-an-empty-window
+sources:
+  s:
+    script:
+      fields: {k: string, n: long}
+      subtasks: [[{record: [a, 1]}, {record: [a, 2]}, {sleep: 250 ms}, {record: [a, 3]}, {sleep: 250 ms}]]
+operators:
+  w:
+    input: s
+    key_by: k
+    window:
+      global_window: true
+      trigger: {any_of: [{purging: {count: 2}}, {timeout: {of: never, after: 120 ms}}]}
+    aggregate: {n: sum(n)}
+sinks:
+  out: {input: w, collect: {}}
+"""
+
+
+def test_timeout_of_a_window_that_another_part_has_purged_is_not_predicted() -> None:
+    """The one at 120 ms is not recorded, and it ends the state of the timeout, so record 3 begins another one."""
+    run = run_job(DrawnScenario.of(TIMEOUT_OF_AN_EMPTY_WINDOW))
+    assert len(run.facts.rows("window_fire")) == 2
+    (outcome,) = (each for each in run.outcomes if each.law == "window-fire")
+    assert (outcome.verdict, outcome.violations) == (Verdict.HOLDS, 0)
+    assert "when it fires" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("purges", "clears", "is_predicted"), [(True, True, False), (True, False, True), (False, True, True)]
+)
+def test_timeout_beside_another_trigger_is_predicted_unless_it_may_pass_unseen(
+    purges: bool, clears: bool, is_predicted: bool
+) -> None:
+    count: dict[str, object] = {"kind": "count", "count": 2}
+    timeout = {"kind": "timeout", "of": count, "interval_ms": 5, "reset_on_element": False, "clear_on_timeout": clears}
+    first = {"kind": "purging", "of": count} if purges else count
+    found = plan(size_ms=10, trigger={"kind": "any_of", "of": [first, timeout]})
+    assert (found.trigger is not None) == is_predicted

@@ -23,6 +23,7 @@ from flowsim.datastream.common import WatermarkStrategy
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import JobFailed
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, NoRestart
+from flowsim.laws.law import Verdict
 from flowsim.operators.sink import InitContext
 from flowsim.testing import run_job
 from tests.unit.connectors.sinks.test_exactly_once_sinks import FIELDS, CsvFiles, Files, JsonLinesFiles, ParquetFiles
@@ -213,6 +214,12 @@ def test_global_committer_lacks_only_what_the_final_checkpoint_commits(failing_c
     # The committers send the committables of the final checkpoint after EndOfData (rules 4.11, 12.94).
     final = sink.committed[-2:]
     assert sorted(map(str, [*sink.last, *final])) == sorted(map(str, sink.committed))
+
+
+@pytest.mark.parametrize("actions", [(), (StopWithSavepoint(40_000_000),)], ids=["drained", "stopped"])
+def test_job_with_global_committer_violates_no_law(actions: tuple[StopWithSavepoint, ...]) -> None:
+    run = run_job(job(GlobalSink()), actions=actions)
+    assert [each.law for each in run.outcomes if each.verdict is Verdict.VIOLATED] == []
 
 
 @pytest.mark.parametrize(

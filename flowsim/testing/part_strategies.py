@@ -26,13 +26,11 @@ from flowsim.testing.async_calls import Answer, AsyncStep
 from flowsim.testing.parts import (
     AsyncPart,
     JobPart,
-    MarkedBroadcast,
     PendingTimers,
     Recovery,
     SlowReader,
     SplitsWithIdleness,
     TwoInputs,
-    TwoReaders,
 )
 from flowsim.testing.strategies import keys, scripted_sources
 
@@ -133,18 +131,6 @@ def _paced(readings: Sequence[tuple[tuple[str, int], int]]) -> tuple[Entry, ...]
 
 
 # Exchanges.
-
-
-def latency_markers() -> SearchStrategy[MarkedBroadcast]:
-    """Draws broadcasts that latency markers pass."""
-    return st.builds(MarkedBroadcast, _NUMBERS, _GAPS_MS, st.sampled_from([10, 3, 1]), st.sampled_from([2, 3]))
-
-
-def readers_of_other_widths() -> SearchStrategy[TwoReaders]:
-    """Draws two readers of one stream with different parallelism."""
-    how = st.sampled_from(["rebalance", "rescale", "shuffle", "broadcast", "global"])
-    numbers = st.lists(_NUMBERS, min_size=1, max_size=3).map(tuple)
-    return st.builds(TwoReaders, numbers, st.sampled_from([(1, 2), (2, 1), (2, 3), (3, 1)]), st.tuples(how, how))
 
 
 def forced_alignments() -> SearchStrategy[SlowReader]:
@@ -250,8 +236,6 @@ def two_inputs() -> SearchStrategy[TwoInputs]:
 def job_parts(max_parts: int = 2) -> SearchStrategy[tuple[JobPart, ...]]:
     """Draws parts of a job, each with one of the features above; often none."""
     part = st.one_of(
-        readers_of_other_widths(),
-        latency_markers(),
         two_inputs(),
         answers_near_timeouts(),
         reused_records(),

@@ -162,58 +162,6 @@ class AsyncPart:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedBroadcast:
-    """A broadcast that latency markers pass."""
-
-    numbers: tuple[int, ...]
-    gap_ms: int
-    latency_interval_ms: int
-    parallelism: int
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        # Rule 5.35: with 2 buffers for each channel a marker can stop a broadcast for good.
-        return {"latency_interval_ms": self.latency_interval_ms, "max_buffers_per_channel": 10}
-
-    def add_to(self, env: StreamExecutionEnvironment) -> DataStream:
-        script = [entry for number in self.numbers for entry in (record(number), sleep(self.gap_ms))]
-        copies = env.add_source(ScriptedSource(script)).broadcast().map(lambda value: value)
-        return copies.set_parallelism(self.parallelism)
-
-    def expected(self) -> Output:
-        return Counter({number: count * self.parallelism for number, count in Counter(self.numbers).items()})
-
-
-@dataclass(frozen=True, slots=True)
-class TwoReaders:
-    """Two readers of one stream, each with its own parallelism and partitioning."""
-
-    numbers: tuple[tuple[int, ...], ...]
-    widths: tuple[int, int]
-    partitionings: tuple[PlainPartitioning, PlainPartitioning]
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        return {}
-
-    def add_to(self, env: StreamExecutionEnvironment) -> DataStream:
-        scripts = [[record(number) for number in numbers] for numbers in self.numbers]
-        stream = env.add_source(ScriptedSource(*scripts)).map(lambda value: value).set_parallelism(len(scripts))
-        first, second = (
-            partitioned(stream, how).map(lambda value: value).set_parallelism(width)
-            for how, width in zip(self.partitionings, self.widths, strict=True)
-        )
-        return first.union(second).map(lambda value: value).set_parallelism(1)
-
-    def expected(self) -> Output:
-        read = Counter(number for numbers in self.numbers for number in numbers)
-        copies = sum(
-            width if how == "broadcast" else 1 for how, width in zip(self.partitionings, self.widths, strict=True)
-        )
-        return Counter({number: count * copies for number, count in read.items()})
-
-
-@dataclass(frozen=True, slots=True)
 class SlowReader:
     """An operator that takes time for each record of its two inputs, so that barriers wait behind data.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import (
@@ -29,6 +30,7 @@ from flowsim.testing import (
     JobRun,
     RandomJob,
     SlowReader,
+    async_jobs,
     random_jobs,
     run_job,
     schedules,
@@ -48,7 +50,7 @@ FACTS = {table.name for table in FACT_TABLES}
 COLUMNS = {table.name: [column.name for column in table.columns] for table in (*FACT_TABLES, *STATIC_TABLES)}
 Row = dict[str, Any]
 Feature = Callable[[RandomJob, JobRun], bool]
-WindowFeature = Callable[[DrawnScenario, JobRun], bool]
+ScenarioFeature = Callable[[DrawnScenario, JobRun], bool]
 
 
 def rows(run: JobRun, table: str, kinds: Collection[int] | None = None) -> Iterator[Row]:
@@ -98,7 +100,7 @@ def timeout_comes_before_answer(job: RandomJob, run: JobRun) -> bool:
     )
 
 
-def marker_passes_broadcast(job: RandomJob, run: JobRun) -> bool:
+def marker_passes_broadcast(job: DrawnScenario, run: JobRun) -> bool:
     behind = {row["target_vertex"] for row in rows(run, "edges") if row["partitioner"] == "BROADCAST"}
     tasks = {row["task"] for row in rows(run, "tasks") if row["vertex"] in behind}
     return any(row["task"] in tasks for row in rows(run, "latencies"))
@@ -121,7 +123,7 @@ def reused_records_are_queued(job: RandomJob, run: JobRun) -> bool:
     return False
 
 
-def readers_have_other_widths(job: RandomJob, run: JobRun) -> bool:
+def readers_have_other_widths(job: DrawnScenario, run: JobRun) -> bool:
     """Two vertices of different parallelism receive records of one operator."""
     tasks = {row["task"]: row for row in rows(run, "tasks")}
     edge_of = {row["channel"]: row["edge"] for row in rows(run, "channels")}
@@ -230,21 +232,23 @@ def queue_is_restored(job: RandomJob, run: JobRun) -> bool:
 FEATURES: tuple[Feature, ...] = (
     answer_arrives_near_timeout,
     timeout_comes_before_answer,
-    marker_passes_broadcast,
     reused_records_are_queued,
-    readers_have_other_widths,
     alignment_is_forced_beyond_timeout,
     source_waits_until_another_is_idle,
     many_timers_are_stored,
     timers_are_restored,
     queue_is_restored,
 )
-WINDOW_FEATURES: dict[WindowFeature, tuple[str, ...]] = {
+WINDOW_FEATURES: dict[ScenarioFeature, tuple[str, ...]] = {
     aggregate_has_no_result: ("having:",),
     channel_becomes_active_behind_watermark: ("idle",),
     continuous_trigger_fires_merged_session: ("session", "continuous_event_time"),
 }
 """With the words that a scenario has if it may reach the feature."""
+ASYNC_FEATURES: dict[ScenarioFeature, tuple[str, ...]] = {
+    marker_passes_broadcast: ("latency_interval:", "partition: broadcast"),
+    readers_have_other_widths: (),
+}
 
 
 def test_random_jobs_reach_every_feature() -> None:
@@ -263,11 +267,16 @@ def test_random_jobs_reach_every_feature() -> None:
     pytest.fail(f"not reached {AT_LEAST} times in {JOBS} jobs: {[feature.__name__ for feature in missing]}")
 
 
-def test_window_jobs_reach_every_feature() -> None:
-    missing = dict.fromkeys(WINDOW_FEATURES, AT_LEAST)
+@pytest.mark.parametrize(
+    ("strategy", "features"), [(window_jobs, WINDOW_FEATURES), (async_jobs, ASYNC_FEATURES)], ids=["window", "async"]
+)
+def test_scenarios_reach_every_feature(
+    strategy: Callable[[], SearchStrategy[DrawnScenario]], features: dict[ScenarioFeature, tuple[str, ...]]
+) -> None:
+    missing = dict.fromkeys(features, AT_LEAST)
     for seed in range(JOBS):
-        job, schedule = drawn(st.tuples(window_jobs(), schedules()), seed)
-        if not any(all(word in job.yaml for word in WINDOW_FEATURES[feature]) for feature in missing):
+        job, schedule = drawn(st.tuples(strategy(), schedules()), seed)
+        if not any(all(word in job.yaml for word in features[feature]) for feature in missing):
             continue
         run = run_job(job, schedule=schedule)
         assert run.result.status is JobStatus.FINISHED, (seed, run.result.report)

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.property
 
 WHOLE_JOBS = ("random_jobs", "async_jobs", "window_jobs")
 PARTS = (
-    "answers_near_timeouts", "reused_records", "restored_calls", "chained_calls", "latency_markers",
-    "readers_of_other_widths", "forced_alignments", "overtaking_barriers", "pending_timers", "splits_with_idleness",
+    "answers_near_timeouts", "reused_records", "restored_calls", "chained_calls",
+    "forced_alignments", "overtaking_barriers", "pending_timers", "splits_with_idleness",
     "ended_splits", "aligned_sources", "two_inputs",
 )  # fmt: skip
 JOBS = 3

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from flowsim.datastream.functions import AggregateFunction
+from flowsim.scenario.features.window_functions import BOUNDS
+from flowsim.scenario.language.aggregates import compile_aggregates
 from flowsim.scenario.language.expressions import compile_expression, compile_record
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.testing.drawing.expected_answers import answered
+from flowsim.testing.drawing.expected_answers import answered, milliseconds
 
 Record = tuple[Any, ...]
 Element = tuple[Record, int | None]
@@ -23,6 +27,8 @@ class Contents:
 
     schema: RecordSchema
     elements: Counter[Element]
+    in_time: bool = False
+    """Whether each element has a timestamp, above every watermark that it can meet."""
 
 
 Meaning = Callable[[Block, Contents], Contents | None]
@@ -42,6 +48,9 @@ def expected_of(scenario: Block) -> dict[str, Counter[Record]]:
     streams = {name: _read(block) for name, block in scenario.get("sources", {}).items()}
     for name, block in scenario.get("operators", {}).items():
         streams[name] = _sent(block, streams)
+        if "late_output" in block.get("window", {}) and streams[name] is not None:
+            read = _arriving(block, streams)
+            streams[f"{name}.{block['window']['late_output']}"] = read and replace(read, elements=Counter())
     sinks = {name: _arriving(block, streams) for name, block in scenario["sinks"].items()}
     return {name: _records(each) for name, each in sinks.items() if each is not None}
 
@@ -60,12 +69,40 @@ def _read(block: Block) -> Contents | None:
     entries = [entry for script in block["script"]["subtasks"] for entry in script if "record" in entry]
     elements = Counter((tuple(entry["record"]), entry.get("timestamp")) for entry in entries)
     contents = Contents(schema, elements)
-    return _stamped(block["watermarks"], contents) if "watermarks" in block else contents
+    stamped = _stamped(block["watermarks"], contents) if "watermarks" in block else contents
+    return stamped and replace(stamped, in_time=_is_in_time(block, schema))
+
+
+def _is_in_time(source: Block, schema: RecordSchema) -> bool:
+    """Whether each record of a source is above the watermarks before it in its split or subtask."""
+    strategy, script = source.get("watermarks", {}), source["script"]
+    if "idle_after" in strategy or script.get("assignment") == "dynamic":
+        return False
+    timestamp = _expression(strategy.get("timestamp", "timestamp"), schema)
+    # The watermark of a punctuated record is its timestamp.
+    behind_ms = 0 if "punctuated" in strategy else milliseconds(strategy.get("max_out_of_orderness", 0)) + 1
+    for entries in script["subtasks"]:
+        watermarks: defaultdict[object, float] = defaultdict(lambda: float("-inf"))
+        for entry in entries:
+            split = entry.get("split")
+            if "idle" in entry or ("record" in entry and entry.get("timestamp") is None):
+                return False
+            if "watermark" in entry:
+                watermarks[split] = max(watermarks[split], entry["watermark"])
+            elif "record" in entry:
+                at_ms = timestamp((tuple(entry["record"]), entry["timestamp"]))
+                if at_ms <= watermarks[split]:
+                    return False
+                if strategy:
+                    watermarks[split] = max(watermarks[split], at_ms - behind_ms)
+    return True
 
 
 def _sent(block: Block, streams: Mapping[str, Contents | None]) -> Contents | None:
     arriving = _arriving(block, streams)
     kind = next((kind for kind in _MEANINGS if kind in block), None)
+    if arriving is not None and "window" in block and "aggregate" in block:
+        return _aggregated(block, arriving)
     if arriving is None or kind is None or "window" in block or "state_ttl" in block:
         return None
     if kind != "connect":
@@ -88,18 +125,18 @@ def _arriving(block: Block, streams: Mapping[str, Contents | None]) -> Contents 
     copies = block.get("parallelism")
     if copies is None:
         return None
-    return Contents(united.schema, Counter({each: count * copies for each, count in united.elements.items()}))
+    return replace(united, elements=Counter({each: count * copies for each, count in united.elements.items()}))
 
 
 def _united(streams: Iterable[Contents | None]) -> Contents | None:
     together: Counter[Element] = Counter()
-    schema = None
-    for each in streams:
+    united = list(streams)
+    for each in united:
         if each is None:
             return None
-        schema = schema or each.schema
         together.update(each.elements)
-    return None if schema is None else Contents(schema, together)
+    first = united[0]
+    return first and replace(first, elements=together, in_time=all(each and each.in_time for each in united))
 
 
 def _schema(fields: Mapping[str, str]) -> RecordSchema:
@@ -117,7 +154,7 @@ def _each(contents: Contents, schema: RecordSchema, results: Callable[[Element],
     for element, count in contents.elements.items():
         for record in results(element):
             elements[record, element[1]] += count
-    return Contents(schema, elements)
+    return Contents(schema, elements, contents.in_time)
 
 
 def _mapped(block: Block, contents: Contents) -> Contents | None:
@@ -183,6 +220,57 @@ def _rolled(block: Block, contents: Contents) -> Contents | None:
             for number in range(1, count + 1):
                 elements[tuple(v * number if at in places else v for at, v in enumerate(record)), None] += 1
     return Contents(contents.schema, elements)
+
+
+def _aggregated(block: Block, contents: Contents) -> Contents | None:
+    """Returns the results of windows of event time that fire once, at their end, for all records in time."""
+    window, key = block["window"], block.get("key_by", {})
+    shape = next((shape for shape in ("tumbling", "sliding") if shape in window), None)
+    if shape is None or not contents.in_time or {"time", "trigger", "evictor"} & window.keys():
+        return None
+    cut = window[shape] if shape == "sliding" else {"size": window[shape], "slide": window[shape]}
+    size_ms, slide_ms, offset_ms = (
+        int(milliseconds(each)) for each in (cut["size"], cut["slide"], window.get("offset"))
+    )
+    key_of, groups = _key(key, contents.schema), defaultdict[tuple[Any, ...], list[Record]](list)
+    for element, count in contents.elements.items():
+        at_ms = element[1] or 0
+        newest_ms = at_ms - (at_ms - offset_ms) % slide_ms
+        for start_ms in range(newest_ms, at_ms - size_ms, -slide_ms):
+            groups[*key_of(element), start_ms, start_ms + size_ms] += [element[0]] * count
+    # The first and the last one are known if the least and the greatest one are equal.
+    least, greatest = (
+        compile_aggregates(
+            {name: re.sub(r"^(first|last)\(", f"{extreme}(", source) for name, source in block["aggregate"].items()},
+            contents.schema,
+        )
+        for extreme in ("min", "max")
+    )
+    results = {head: _folded(least[0], records) for head, records in groups.items()}
+    if any(_folded(greatest[0], records) != results[head] for head, records in groups.items()):
+        return None
+    having = _expression(block.get("having", "True"), least[1])
+    kept = Counter({((*head, *each), head[-1] - 1): 1 for head, each in results.items() if having((each, None))})
+    names, types = _key_fields(key, contents.schema)
+    bounds = RecordSchema((*names, *BOUNDS), (*types, FieldType.LONG, FieldType.LONG))
+    return Contents(bounds.with_fields(least[1].names, least[1].types), kept, in_time=True)
+
+
+def _folded(function: AggregateFunction, records: Iterable[Record]) -> Record:
+    accumulator = function.create_accumulator()
+    for record in records:
+        accumulator = function.add(record, accumulator)
+    result: Any = function.get_result(accumulator)
+    return tuple(result)
+
+
+def _key_fields(
+    key: str | list[str] | Mapping[str, str], schema: RecordSchema
+) -> tuple[tuple[str, ...], tuple[FieldType, ...]]:
+    if isinstance(key, str):
+        key = {key if key in schema.names else "key": key}
+    named = key if isinstance(key, Mapping) else {name: name for name in key}
+    return tuple(named), tuple(compile_expression(source, schema).type for source in named.values())
 
 
 def _key(key: str | list[str] | Mapping[str, str], schema: RecordSchema) -> Callable[[Element], Any]:

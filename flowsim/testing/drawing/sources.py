@@ -33,6 +33,10 @@ class _SourceDraft:
         self.idles = choices.one_of([0, 0, 5, 15]) if not (has_strategy and self.is_legacy) else 0
         self.ahead = choices.one_of([0, 0, 3, 12])
         """How far its event time is ahead of that of others, in ms."""
+        self.is_in_time = not draft.is_determined and choices.often(40)
+        """Whether no record is late, so that windows do not depend on the schedule."""
+        if self.is_in_time:
+            self.idles = 0
 
 
 def add_sources(draft: Draft) -> None:
@@ -47,13 +51,13 @@ def add_sources(draft: Draft) -> None:
         draft.settings["auto_watermark_interval"] = ms(
             choices.one_of(PERIODS_MS if draft.is_determined else [10, 25, 200])
         )
-    _play(draft, drafts)
+    disorder_ms = _play(draft, drafts)
     periodic = True
     aligned = choices.often(12) and not any(source.is_legacy or any(source.splits) for source in drafts)
     for source in drafts:
         if source.strategy is not None:
             may_be_periodic = not draft.is_determined or (periodic and len(source.scripts) == 1)
-            source.strategy = _strategy(draft, source, may_be_periodic=may_be_periodic, aligned=aligned)
+            source.strategy = _strategy(draft, source, disorder_ms, may_be_periodic=may_be_periodic, aligned=aligned)
             periodic = periodic and source.strategy.get("emit") != "periodic"
     for source in drafts:
         script: dict[str, object] = {"fields": dict(FIELDS)}
@@ -76,8 +80,8 @@ def add_sources(draft: Draft) -> None:
         draft.add_source(block, stream)
 
 
-def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> None:
-    """Writes the entries of all scripts in one order, and an end of each."""
+def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> int:
+    """Writes the entries of all scripts in one order, and an end of each; returns their greatest disorder in ms."""
     choices = draft.choices
     places = [(source, subtask) for source in sources for subtask in range(len(source.scripts))]
     now_ms, number, pace_ms = choices.one_of([0, 0, -40, 1_000_000]), 0, choices.one_of([4, 1, 9])
@@ -103,6 +107,7 @@ def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> None:
             step += 1
             source.scripts[subtask].append({"end": True, "step": step})
         draft.steps = step
+    return disorder_ms
 
 
 def _entry(
@@ -119,7 +124,9 @@ def _entry(
     if drawn >= 100 - source.idles:
         return {"idle": True, **of_split}
     if source.strategy is None and source.has_timestamps and drawn >= 55:
-        watermark = now_ms - choices.one_of([0, 1, disorder_ms // 2, disorder_ms + 1])
+        watermark = now_ms - choices.one_of(
+            [disorder_ms + 1] if source.is_in_time else [0, 1, disorder_ms // 2, disorder_ms + 1]
+        )
         if watermark <= source.watermarks[subtask]:
             return None
         source.watermarks[subtask] = watermark
@@ -132,10 +139,10 @@ def _entry(
     return {**record, **of_split}
 
 
-def _strategy(draft: Draft, source: _SourceDraft, *, may_be_periodic: bool, aligned: bool) -> Block:
+def _strategy(draft: Draft, source: _SourceDraft, disorder_ms: int, *, may_be_periodic: bool, aligned: bool) -> Block:
     choices = draft.choices
     strategy: Block = {"timestamp": choices.one_of(["timestamp", "timestamp", "timestamp + 5"])}
-    bound_ms = choices.one_of([0, 3, 8])
+    bound_ms = disorder_ms if source.is_in_time else choices.one_of([0, 3, 8])
     if bound_ms:
         strategy["max_out_of_orderness"] = ms(bound_ms)
     kind = choices.one_of([*["periodic"] * 3 * may_be_periodic, "every_record", "punctuated"])

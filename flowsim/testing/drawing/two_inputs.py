@@ -59,7 +59,7 @@ def add_connect(draft: Draft) -> bool:
         block["connect"] = {**second, kind: each}
     is_apart = not pair[0].origins & pair[1].origins
     is_calm = draft.family in ("plain", "event_time") and all(each.parallelism == 1 for each in pair)
-    if is_apart and is_calm and width == 1 and choices.often(40):
+    if is_apart and is_calm and width == 1 and choices.often(40 if draft.is_determined else 80):
         inner = block["connect"]
         assert isinstance(inner, dict)
         inner["read"] = choices.one_of(["second", "first", "alternate"])

@@ -11,13 +11,11 @@ from flowsim.testing.async_calls import AsyncStep
 from flowsim.testing.parts import (
     AsyncPart,
     JobPart,
-    MarkedBroadcast,
     PendingTimers,
     Recovery,
     SlowReader,
     SplitsWithIdleness,
     TwoInputs,
-    TwoReaders,
 )
 from flowsim.testing.random_job import RandomJob
 from tests.support.conform.job_shapes import Life, Shapes, add, add_exchange, pair
@@ -136,15 +134,6 @@ def _add_part(shapes: Shapes, part: JobPart) -> None:
                 _add_recovery(shapes, part.recovery, ["async"])
                 pair(shapes, "in-flight data x operator", ["async"])
             _add_scripts(shapes, part.scripts)
-        case MarkedBroadcast():
-            add(shapes, "latency markers", "on a broadcast")
-            add_exchange(shapes, "stateless function", "broadcast", 1, part.parallelism)
-        case TwoReaders():
-            add(shapes, "stream", "several readers")
-            if part.widths[0] != part.widths[1]:
-                add(shapes, "stream", "readers of other parallelism")
-            for width, how in zip(part.widths, part.partitionings, strict=True):
-                add_exchange(shapes, "stateless function", how, len(part.numbers), width)
         case SlowReader():
             add(shapes, "cost", "slow operator")
             _add_recovery(shapes, part.recovery, ["stateless function"])

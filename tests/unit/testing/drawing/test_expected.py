@@ -69,6 +69,45 @@ def test_rolling_aggregates_are_known_if_the_records_of_a_key_are_equal() -> Non
     assert scenario({"key_by": "k", "sum": "n"}).expected == {}
 
 
+IN_TIME = [{"record": [1, "a", 5], "timestamp": 3}, {"watermark": 2}, {"record": [2, "a", 7], "timestamp": 12},
+           {"record": [3, "b", 1], "timestamp": 14}, {"record": [4, "a", 5], "timestamp": 4}]  # fmt: skip
+LATE = [*IN_TIME, {"watermark": 20}, {"record": [5, "a", 1], "timestamp": 20}]
+IDLE = [*IN_TIME, {"idle": True}]
+TEN_MS = {"window": {"tumbling": "10 ms"}, "key_by": "k", "aggregate": {"n": "sum(n)", "first": "first(k)"}}
+
+
+def windowed(script: list[dict[str, Any]], operator: dict[str, Any], **source: Any) -> DrawnScenario:
+    script_block = {"fields": {"id": "long", "k": "string", "n": "long"}, "subtasks": [script]}
+    return DrawnScenario({**scenario(operator).data, "sources": {"s": {"script": script_block, **source}}})
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        (TEN_MS, [("a", 0, 10, 10, "a"), ("a", 10, 20, 7, "a"), ("b", 10, 20, 1, "b")]),
+        ({**TEN_MS, "having": "n > 8"}, [("a", 0, 10, 10, "a")]),
+        ({"window": {"sliding": {"size": "6 ms", "slide": "3 ms"}, "offset": "1 ms"}, "key_by": {"odd": "n % 2"},
+          "aggregate": {"ids": "max(id)"}},
+         [(1, -2, 4, 1), (1, 1, 7, 4), (1, 4, 10, 4), (1, 7, 13, 2), (1, 10, 16, 3), (1, 13, 19, 3)]),
+        ({"window": {"tumbling": "10 ms"}, "parallelism": 1, "aggregate": {"c": "count()"}}, [(0, 10, 2), (10, 20, 2)]),
+    ],
+)  # fmt: skip
+def test_windows_of_records_in_time_are_known(operator: dict[str, Any], expected: list[tuple[object, ...]]) -> None:
+    drawn = windowed(IN_TIME, operator)
+    assert drawn.expected == {"out": Counter(expected)}
+    assert Counter(run_job(drawn).values("out")) == drawn.expected["out"]
+
+
+def test_windows_are_unknown_if_a_record_may_be_late_or_their_order_matters() -> None:
+    assert windowed(LATE, TEN_MS).expected == windowed(IDLE, TEN_MS).expected == {}
+    assert windowed(IN_TIME, {**TEN_MS, "aggregate": {"id": "last(id)"}}).expected == {}
+    assert windowed(IN_TIME, {**TEN_MS, "window": {"tumbling": "10 ms", "trigger": {"count": 1}}}).expected == {}
+    records = [each for each in IN_TIME if "record" in each]
+    for bound, known in (("7 ms", False), ("12 ms", True)):
+        strategy = {"timestamp": "timestamp", "emit": "every_record", "max_out_of_orderness": bound}
+        assert bool(windowed(records, TEN_MS, watermarks=strategy).expected) is known
+
+
 CALL = {"mode": "ordered", "add": {"n": "id"}, "timeout": "9 ms", "on_timeout": "drop"}
 
 

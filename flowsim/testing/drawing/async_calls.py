@@ -58,7 +58,7 @@ def _answers(draft: Draft) -> Block:
     has_retries = choices.often(30)
     # Checkpoints that are taken often would be taken thousands of times while the sources rest.
     may_rest = draft.is_determined or draft.family not in ("checkpoints", "unaligned")
-    has_errors = has_retries and may_rest and choices.often(60)
+    has_errors = has_retries and may_rest and not draft.fires_on and choices.often(60)
     if has_errors or (has_retries and not timeout_ms):
         # An error after the timeout is final.
         timeout_ms = 10_000

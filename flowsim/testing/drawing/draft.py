@@ -97,6 +97,8 @@ class Draft:
     """Of every source, operator and sink."""
     waits: bool = False
     """Whether the sources rest before their end, because there are no retries after it (rule 11.27)."""
+    fires_on: bool = False
+    """Whether windows fire by the clock until the sources end: what they emit last could not be retried."""
     design: str | None = None
     """The design of all async operators, because one chain cannot contain both."""
     read_orders: bool = False

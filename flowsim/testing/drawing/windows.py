@@ -36,6 +36,7 @@ def window(draft: Draft, *, has_timestamps: bool, of_pairs: bool = False) -> tup
     # Sessions that fire early, between two merges, are rare.
     if ends == "endless" or choices.often(75 if shape == "session" and not draft.is_determined else 45):
         block["trigger"] = _trigger(draft, shape, ends, has_timestamps=has_timestamps, of_pairs=of_pairs)
+        draft.fires_on |= ends == "endless" and "continuous_processing_time" in str(block["trigger"])
     if choices.often(20):
         block["evictor"] = _evictor(choices, of_pairs=of_pairs)
     if ends == "event" and choices.often(40):

@@ -106,6 +106,15 @@ def test_same_seed_draws_the_same_scenario_and_another_one_another() -> None:
     assert hash(first) == hash(again)
 
 
+@pytest.mark.parametrize("family", ["checkpoints", "unaligned"])
+def test_calls_that_must_be_retried_do_not_read_windows_that_fire_until_the_end(family: Family) -> None:
+    """Rule 11.27: after the end of the input nothing is retried, so the last calls would fail every attempt of the job."""
+    for number in range(DRAWN):
+        text = numbered_scenario(number, family=family, seed=11).yaml
+        window, _, calls = text.partition("continuous_processing_time")
+        assert "global_window" not in window or not any(part in calls for part in ("attempt <= ", "fails: {")), number
+
+
 def test_unknown_family_is_refused() -> None:
     with pytest.raises(BadInput, match="there is no family 'best' of scenarios; there are: plain, event_time"):
         numbered_scenario(1, family="best")  # type: ignore[arg-type]

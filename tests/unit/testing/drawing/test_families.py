@@ -100,6 +100,13 @@ def test_determined_scenario_has_one_step_for_each_instant() -> None:
         assert data["settings"]["cost"] == 0
 
 
+def test_checkpoints_that_time_out_have_no_slow_links() -> None:
+    for number in range(DRAWN):
+        data: Any = numbered_scenario(number, family="checkpoints", seed=11, determined=False).data
+        slow = {"latency": "20 ms"} in data["settings"].get("links", [])
+        assert not (slow and "timeout" in data["settings"]["checkpointing"]), number
+
+
 def test_same_seed_draws_the_same_scenario_and_another_one_another() -> None:
     first, again, other = (numbered_scenario(2, family="async", seed=seed) for seed in (5, 5, 6))
     assert first == again != other

@@ -12,9 +12,10 @@ from flowsim.conform.compared_job import ComparedJob
 from flowsim.conform.comparison import Agreement, Comparison, compared
 from flowsim.conform.conformer import FlinkRunner, Simulated, simulated
 from flowsim.conform.seen import Answer
+from flowsim.conform.settings import with_remote_channels
 from flowsim.conform.unsupported import Unsupported
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
-from flowsim.sim.policy import SchedulingPolicy, SeededRandomPolicy
+from flowsim.sim.policy import SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 
 Phases = Sequence[Answer]
@@ -52,8 +53,12 @@ class Here:
     def __init__(self, jobs: Sequence[ComparedJob]) -> None:
         self._jobs = jobs
 
-    def run(self, policy: SchedulingPolicy | None = None) -> list[Simulated]:
-        """Runs all phases; without a policy first in, first out. Raises Unsupported."""
+    def run(self, seed: int = 0) -> list[Simulated]:
+        """Runs all phases; first in, first out, or with a random schedule of a seed above 0. Raises Unsupported.
+
+        In every second random schedule all channels are remote. Elements of local ones, as Flink's embedded cluster has
+        them, mostly leave together; Flink's threads can also read each of them at once.
+        """
         runs: list[Simulated] = []
         savepoint: SavepointRestoreSettings | None = None
         for number, job in enumerate(self._jobs):
@@ -62,10 +67,11 @@ class Here:
             for folder in job.folders if len(self._jobs) > 1 else ():
                 shutil.rmtree(folder, ignore_errors=True)
             options = replace(job.options, savepoint=savepoint or job.options.savepoint)
-            if policy is not None:
+            common = with_remote_channels(job.common) if seed % 2 else job.common
+            if seed:
                 # After every element the policy chooses again.
-                options = replace(options, policy=policy, budget_records=1)
-            runs.append(simulated(job.common, options))
+                options = replace(options, policy=SeededRandomPolicy(RandomStreams(seed)), budget_records=1)
+            runs.append(simulated(common, options))
         return runs
 
 
@@ -124,7 +130,7 @@ def conformed(
     if any(phase.worst is not Agreement.EXACT or not phase.agrees for phase in found):
         for seed in range(1, schedules):
             on_run("here", seed + 1, schedules)
-            ours.append([run.answer for run in Here(jobs).run(SeededRandomPolicy(RandomStreams(seed)))])
+            ours.append([run.answer for run in Here(jobs).run(seed)])
         found = _compared(jobs, ours, flink)
     return Conformed(found, flink)
 

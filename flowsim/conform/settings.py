@@ -70,6 +70,15 @@ def common_job(graph: StreamGraph) -> CommonJob:
     return CommonJob(made, tuple(changes), commits)
 
 
+def with_remote_channels(job: CommonJob) -> CommonJob:
+    """Returns the job with a task manager for each subtask, so that every buffer leaves by itself."""
+    graph = job.graph
+    made = StreamGraph(graph.name, replace(graph.settings, task_managers="each"), edges=list(graph.edges))
+    for node in graph.nodes.values():
+        made.add_node(node)
+    return replace(job, graph=made)
+
+
 def _changes(graph: StreamGraph) -> Iterator[Difference]:
     settings, nodes = graph.settings, list(graph.nodes.values())
     if settings.cost_ns or any(map(_has_cost, nodes)):

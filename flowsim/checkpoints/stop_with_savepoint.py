@@ -7,13 +7,13 @@ from typing import Protocol
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.main_thread_executor import MainThreadExecutor
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
-from flowsim.errors import FlowsimError, InvariantViolation
+from flowsim.errors import FlowsimError, InvariantViolation, SuppressRestarts
 from flowsim.network.completion import Completion
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 
-class StopWithSavepointStopping(FlowsimError):
-    """The savepoint is complete, but a task did not finish. Flink: StopWithSavepointStoppingException."""
+class StopWithSavepointStopping(SuppressRestarts):
+    """The savepoint is complete, but a task did not finish: the job fails. Flink: StopWithSavepointStoppingException."""
 
     def __init__(self, savepoint: str) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ class StoppedJob(Protocol):
         ...
 
     def handle_global_failure(self, cause: FlowsimError) -> None:
-        """Restarts the job."""
+        """Restarts the job, or fails it if the failure suppresses restarts."""
         ...
 
 

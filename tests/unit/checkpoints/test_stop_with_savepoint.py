@@ -71,7 +71,7 @@ def test_job_goes_on_when_the_savepoint_fails() -> None:
     assert job.events[-1:] == ["rpc_trigger 0/0 2 ALIGNED Checkpoint"]
 
 
-def test_task_that_fails_after_the_savepoint_restarts_the_job() -> None:
+def test_task_that_fails_after_the_savepoint_fails_the_job() -> None:
     job = StoppableJob()
     result = job.stop(drain=True)
     job.acknowledge_all()

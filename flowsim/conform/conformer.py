@@ -141,7 +141,7 @@ def flink_actions(run: Simulated, options: RunOptions, snapshots: Path) -> list[
     for time_ns, kind in run.snapshots:
         match kind:
             case SnapshotKind.CHECKPOINT | SnapshotKind.FULL_CHECKPOINT:
-                actions.append({"kind": "checkpoint", "at_ns": time_ns})
+                actions.append({"kind": "checkpoint", "at_ns": time_ns, "directory": folder})
             case SnapshotKind.SAVEPOINT:
                 actions.append({"kind": "savepoint", "at_ns": time_ns, "directory": folder})
             case _:

@@ -120,7 +120,10 @@ final class Conductor {
             String folder = action.path("directory").asText();
             switch (action.get("kind").asText()) {
                 case "checkpoint":
-                    follow(cluster.triggerCheckpoint(job, CheckpointType.DEFAULT));
+                    // Flink answers its number; it is retained when the job is cancelled.
+                    follow(
+                            cluster.triggerCheckpoint(job, CheckpointType.DEFAULT)
+                                    .thenApply(number -> folder + "/" + job.toHexString() + "/chk-" + number));
                     break;
                 case "savepoint":
                     follow(cluster.triggerSavepoint(job, folder, false, SavepointFormatType.CANONICAL));

@@ -75,6 +75,9 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
         try {
             // All tasks run before the first of them gets something.
             await(ManualTime.nowNanos());
+            if (script.isIdle()) {
+                context.markAsTemporarilyIdle(); // restored at a position behind this
+            }
             while (running) {
                 long due = script.waitsUntil();
                 if (due >= 0) {

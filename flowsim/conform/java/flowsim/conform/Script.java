@@ -91,6 +91,15 @@ final class Script implements Serializable {
         return entries[at];
     }
 
+    /** Whether the last entry that was played, but for pauses, was idleness. */
+    boolean isIdle() {
+        int last = at - 1;
+        while (last >= 0 && entries[last].get(1).asText().equals("sleep")) {
+            last--;
+        }
+        return last >= 0 && !isOver() && entries[last].get(1).asText().equals("i");
+    }
+
     /** The time at which the next entry, or the end, is due, when it has not come; -1: now. */
     long waitsUntil() {
         long due = wakeNanos;

@@ -15,14 +15,16 @@ from flowsim.testing.orders import Record, orders_of, text_of
 Seen = tuple[object, ...]
 
 _FIRINGS: Final = ValueStateDescriptor("firings", Types.LONG())
+_FIRINGS_OF_KEY: Final = ValueStateDescriptor("firings of the key", Types.LONG())
+"""Flink cannot take a checkpoint of states of a window and of a key with one name."""
 
 
 def _bounds(window: object) -> tuple[int | None, int | None]:
     return (window.start, window.end) if isinstance(window, TimeWindow) else (None, None)
 
 
-def _counted(store: Any) -> int:
-    state = store.get_state(_FIRINGS)
+def _counted(store: Any, firings: ValueStateDescriptor) -> int:
+    state = store.get_state(firings)
     state.update((state.value() or 0) + 1)
     counted: int = state.value()
     return counted
@@ -36,7 +38,7 @@ class WindowContents(ProcessWindowFunction[Record, Seen, object, Window]):
 
     def process(self, key: object, context: Any, elements: Iterable[Record]) -> Iterable[Seen]:
         records = "; ".join(map(text_of, elements))
-        counts = _counted(context.window_state()), _counted(context.global_state())
+        counts = _counted(context.window_state(), _FIRINGS), _counted(context.global_state(), _FIRINGS_OF_KEY)
         yield str(key), *_bounds(context.window()), records, context.current_watermark(), *counts
 
     def clear(self, context: Any) -> None:

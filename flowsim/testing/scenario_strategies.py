@@ -44,20 +44,22 @@ def scenarios(
     families: Sequence[Family] = FAMILIES,
     *,
     determined: bool = False,
+    failing: bool = False,
 ) -> DrawnScenario:
     """Draws scenarios of the given families. A counterexample prints as YAML that ``flowsim run`` takes.
 
     The families are ``plain``, ``event_time``, ``async``, ``checkpoints`` (aligned, with failures) and ``unaligned``.
     ``determined``: each entry of a script has an instant of its own and nothing costs time, so that Flink's rules
     determine the order of what operators see, as in a comparison with the real Flink; otherwise tasks compete, and small
-    buffers fill. Raises BadInput.
+    buffers fill. ``failing``: a record or a timeout of a call may fail the job, in the families without checkpoints. Raises
+    BadInput.
 
     ``numbered_scenario`` returns such scenarios by a number and a seed, without Hypothesis.
     """
     if not families or any(family not in FAMILIES for family in families):
         raise BadInput(f"scenarios: expected families of {', '.join(FAMILIES)}, got {families!r:.100}")
     family = draw(st.sampled_from(families))
-    return draw_scenario(_HypothesisChoices(draw), family, determined=determined)
+    return draw_scenario(_HypothesisChoices(draw), family, determined=determined, failing=failing)
 
 
 @st.composite

@@ -36,7 +36,7 @@ LINES_OF_PYTHON = {
     "streamrecord": 700,
     "studies": 1_300,
     "tasks": 5_800,
-    "testing": 6_300,
+    "testing": 6_750,
     "timers": 1_000,
     "trace": 2_600,
     "validation": 1_600,

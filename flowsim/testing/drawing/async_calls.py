@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flowsim.testing.drawing.draft import FIELDS, Block, Draft, ms
-from flowsim.testing.drawing.edges import united, unkeyed
+from flowsim.testing.drawing.draft import FIELDS, Block, Draft, Stream, ms
+from flowsim.testing.drawing.edges import can_be_keyed, keyed, some_key, united, unkeyed
 from flowsim.testing.drawing.operators import chaining
+from flowsim.testing.drawing.two_inputs import add_connect
 
 
 def add_async(draft: Draft) -> bool:
-    """Adds an async operator whose calls do not fail the job; False if no stream is fit."""
-    stream = united(draft)
+    """Adds an async operator; False if no stream is fit."""
+    choices = draft.choices
+    direct = _before(draft)
+    stream = direct or united(draft)
     if stream is None:
         return False
-    choices = draft.choices
-    block, width, is_spread = unkeyed(draft, stream)
+    is_spread = stream.is_spread
+    if direct is not None:
+        width = stream.parallelism
+        block: Block = {"input": draft.read(stream), "parallelism": width}
+    elif can_be_keyed(draft)(stream) and choices.often(12):
+        block, width = keyed(draft, stream, some_key(choices))
+    else:
+        block, width, is_spread = unkeyed(draft, stream)
     if draft.design is None:
-        draft.design = "legacy" if not draft.is_determined and choices.often(10) else "mailbox"
+        draft.design = "legacy" if not draft.is_determined and choices.often(15) else "mailbox"
     call: Block = {"mode": choices.one_of(["ordered", "unordered"])}
     chaining(draft, block)
     capacity = choices.one_of([100, 10, 3, 2, 1])
     if draft.is_determined and capacity < 100 and not (stream.is_single and width == 1):
         # While the operator waits for space, records wait in its channels: of several, the order is open.
         is_forward = width == stream.parallelism and block.get("partition", "forward") == "forward"
+        is_forward = is_forward and "key_by" not in block
         capacity = capacity if is_forward or stream.parallelism == 1 else 100
         block["chaining"] = "never"
     if draft.design == "legacy":
@@ -50,6 +60,23 @@ def add_async(draft: Draft) -> bool:
     return True
 
 
+def _before(draft: Draft) -> Stream | None:
+    """Adds an operator directly before the calls, in most cases one of their chain; returns its stream, or None."""
+    choices = draft.choices
+    if not choices.often(30):
+        return None
+    if choices.often(40):
+        return draft.streams[-1] if add_connect(draft) else None
+    stream = draft.pick()
+    if stream is None:
+        return None
+    width = stream.parallelism
+    block: Block = {"input": draft.read(stream), "parallelism": width}
+    block["flat_map"] = {"each": "(n, n + 1)", "into": "n", "type": "long", "keep": ["id", "k"]}
+    draft.add_operator(block, replace(stream, name=draft.next_name(), fields=FIELDS))
+    return draft.streams[-1]
+
+
 def _answers(draft: Draft) -> Block:
     """Draws latencies, timeouts and retries."""
     choices = draft.choices
@@ -58,7 +85,7 @@ def _answers(draft: Draft) -> Block:
     has_retries = choices.often(30)
     # Checkpoints that are taken often would be taken thousands of times while the sources rest.
     may_rest = draft.is_determined or draft.family not in ("checkpoints", "unaligned")
-    has_errors = has_retries and may_rest and not draft.fires_on and choices.often(60)
+    has_errors = has_retries and may_rest and not (draft.fires_on or draft.has_others) and choices.often(60)
     if has_errors or (has_retries and not timeout_ms):
         # An error after the timeout is final.
         timeout_ms = 10_000
@@ -67,9 +94,13 @@ def _answers(draft: Draft) -> Block:
         call["timeout"] = ms(timeout_ms)
         if choices.often(40):
             call["silent"] = {"when": "n % 5 == 0"}
-        call["on_timeout"] = choices.one_of(
-            [{"add": {"n": "-1"}}, "drop", *([] if "silent" in call or has_retries else ["nothing"])]
-        )
+        if draft.may_fail and not draft.opens_late and choices.often(30):
+            # Without it a timeout fails the job.
+            draft.fails = True
+        else:
+            call["on_timeout"] = choices.one_of(
+                [{"add": {"n": "-1"}}, "drop", *([] if "silent" in call or has_retries else ["nothing"])]
+            )
     if has_retries:
         attempts = choices.integer(1, 4)
         call["retry"] = _retry(draft, attempts, has_errors=has_errors)

@@ -1,10 +1,13 @@
-"""Draws checkpoints with failures and restarts, savepoints, and the end of a job by an action."""
+"""Draws checkpoints with failures and restarts, savepoints, phases, and the end of a job by an action."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from flowsim.testing.drawing.draft import GAP_MS, MOST_STEPS, Block, Draft, ms
 
 _MANY = 1_000
+_OF_FAILURES_MS = 62
 
 
 def add_checkpoints(draft: Draft) -> None:
@@ -31,29 +34,43 @@ def add_checkpoints(draft: Draft) -> None:
         timeout_ms = choices.one_of([0, 0, 15] if draft.is_determined else [0, 1, 3, 8])
         if timeout_ms:
             block["aligned_timeout"] = ms(timeout_ms)
-    elif choices.often(12):
+    elif choices.often(20):
         block["mode"] = "at_least_once"
+    elif choices.often(20):
+        # Only actions take checkpoints.
+        block = {"tolerable_failed_checkpoints": _MANY}
     if choices.often(20):
         block["retained"] = 2
     draft.settings["checkpointing"] = block
-    draft.settings["restart_strategy"] = choices.one_of(
+    add_restarts(draft)
+    draft.pauses += choices.some(lambda: _pause(draft), 0, 2)
+    draft.failures += choices.some(lambda: _failure(draft), 0, 3)
+    snapshots = choices.some(lambda: _snapshot(draft), 1 if draft.is_determined or "interval" not in block else 0, 4)
+    draft.actions += sorted(snapshots, key=str)
+
+
+def add_restarts(draft: Draft) -> None:
+    """Lets the job restart after failures."""
+    draft.settings["restart_strategy"] = draft.choices.one_of(
         [
             {"fixed_delay": {"attempts": _MANY, "delay": 0}},
             {"fixed_delay": {"attempts": _MANY, "delay": "13 ms"}},
             {"exponential_delay": {"initial_backoff": "5 ms", "max_backoff": "40 ms", "jitter_factor": 0}},
         ]
     )
-    draft.pauses += choices.some(lambda: _pause(draft), 0, 2)
-    draft.failures += choices.some(lambda: _failure(draft), 0, 3)
-    snapshots = choices.some(lambda: _snapshot(draft), 1 if draft.is_determined else 0, 4)
-    draft.actions += sorted(snapshots, key=str)
 
 
-def _at(draft: Draft) -> str:
-    """Returns a time between two steps."""
+def add_failures(draft: Draft) -> None:
+    """Adds failures of a job without checkpoints, which begins again."""
+    add_restarts(draft)
+    draft.failures += draft.choices.some(lambda: _failure(draft, ["at_record", "at"]), 0 if draft.opens_late else 1, 3)
+
+
+def _at(draft: Draft, before_ms: int = GAP_MS * MOST_STEPS, offset_ms: int = 48) -> str:
+    """Returns a time between two steps; by the offset, snapshots, failures and ends have times of their own."""
     if draft.is_determined:
-        return ms(GAP_MS * draft.choices.integer(1, MOST_STEPS) + 48)
-    return f"{draft.choices.integer(1, 400_000)} us"
+        return ms(GAP_MS * draft.choices.integer(1, before_ms // GAP_MS) + offset_ms)
+    return f"{draft.choices.integer(1, min(400, before_ms) * 1_000)} us"
 
 
 def _pause(draft: Draft) -> Block:
@@ -70,19 +87,20 @@ def _pause(draft: Draft) -> Block:
     return {"task": task, "subtask": subtask, "from": ms(from_ms), "to": ms(from_ms + long_ms)}
 
 
-def _snapshot(draft: Draft) -> Block:
-    return {draft.choices.one_of(["checkpoint", "checkpoint", "savepoint"]): {"at": _at(draft)}}
+def _snapshot(draft: Draft, before_ms: int = GAP_MS * MOST_STEPS) -> Block:
+    kind = draft.choices.one_of(["checkpoint", "checkpoint", "savepoint"])
+    return {kind: {"at": _at(draft, before_ms)}}
 
 
-def _failure(draft: Draft) -> Block:
+def _failure(draft: Draft, places: Sequence[str] = ("at_record", "at", "in_snapshot", "in_notification")) -> Block:
     choices = draft.choices
-    if not draft.is_determined and choices.often(10):
-        return {"lose_job_manager": {"at": _at(draft)}}
+    if not draft.is_determined and choices.often(20):
+        return _lost(draft, GAP_MS * MOST_STEPS)
     task = choices.one_of(list(draft.parallelism))
     fails: Block = {"task": task, "subtask": choices.integer(0, draft.parallelism[task] - 1)}
-    match choices.one_of(["at_record", "at", "in_snapshot", "in_notification"]):
+    match choices.one_of(places):
         case "at":
-            fails["at"] = _at(draft)
+            fails["at"] = _at(draft, offset_ms=_OF_FAILURES_MS)
         case "at_record":
             fails["at_record"] = choices.integer(0, 12)
         case place:
@@ -92,33 +110,142 @@ def _failure(draft: Draft) -> Block:
     return {"fail_task": fails}
 
 
+def _lost(draft: Draft, before_ms: int) -> Block:
+    """Returns the loss of the job manager, or of the task manager of a whole job or of a task."""
+    if draft.choices.often(50):
+        return {"lose_job_manager": {"at": _at(draft, before_ms)}}
+    managers = draft.settings.get("task_managers")
+    if managers is None:
+        managers = draft.settings["task_managers"] = draft.choices.one_of(
+            ["one", {"left": [f"{draft.choices.one_of(list(draft.parallelism))}/0"]}]
+        )
+    name = "left" if isinstance(managers, Mapping) else "task manager"
+    return {"lose_task_manager": {"name": name, "at": _at(draft, before_ms)}}
+
+
 def add_phases(draft: Draft) -> None:
-    """Adds a second phase, which starts from a savepoint of the first one, often with another parallelism."""
+    """Adds a second phase, and sometimes a third one: each starts from a snapshot, often with another parallelism."""
     choices = draft.choices
     # One of them could end the savepoint, or delay it until the job has ended.
     draft.failures.clear()
     draft.pauses.clear()
-    at_ms = GAP_MS * choices.integer(1, max(1, draft.steps)) + 30
-    if choices.often(50) or draft.waits:
-        draft.actions.append({"savepoint": {"at": ms(at_ms), "directory": "savepoints"}})
-        draft.actions.append({"cancel": {"at": ms(at_ms + 10)}})
-    else:
-        draft.actions.append({"stop": {"at": ms(at_ms), "savepoint": {"directory": "savepoints"}}})
+    forwarded = {name for block in draft.operators.values() for name in _read_forward(block)}
+    steps = choices.integer(1, max(1, draft.steps))
+    end_ms = GAP_MS * steps + 30 if draft.is_determined else choices.integer(40, 200)
+    draft.failures += _failures_before(draft, end_ms)
+    _add_end_of_phase(draft, draft.actions, end_ms)
+    for block in draft.sources.values() if draft.is_determined else ():
+        # A source function that a stop interrupts goes on later than one that the job cancels.
+        block.pop("legacy", None)
     for block in draft.operators.values():
         # With another parallelism a chain can end, and a sink behind it would have other key groups.
         block.pop("max_parallelism", None)
-    phase: Block = {}
-    rescaled = {
-        f"operators.{name}.parallelism": choices.integer(1, 3)
-        for name, block in draft.operators.items()
-        if "key_by" in block and choices.often(60)
-    }
-    if rescaled:
-        phase["set"] = rescaled
-    phase["actions"] = [_snapshot(draft)]
-    if choices.often(60):
-        phase["failures"] = [{"fail_task": {"task": choices.one_of(list(draft.parallelism)), "at": _at(draft)}}]
-    draft.phases.append(phase)
+    left = (draft.steps - steps) // 2
+    # Sources go on where they were: the second phase ends before they do.
+    for number in range(choices.one_of([1, 1, 2]) if left or not draft.is_determined else 1):
+        phase: Block = {}
+        rescaled = {
+            f"operators.{name}.parallelism": choices.integer(1, 3)
+            for name, block in draft.operators.items()
+            if ("key_by" in block or _both_have_keys(block)) and name not in forwarded and choices.often(60)
+        }
+        if rescaled:
+            phase["set"] = rescaled
+        actions: list[Block] = [_snapshot(draft)]
+        if number:
+            # The phase before ends, too.
+            before: list[Block] = []
+            _add_end_of_phase(draft, before, GAP_MS * choices.integer(1, max(1, left)) + 30)
+            draft.phases[-1]["actions"] = before
+            draft.phases[-1].pop("failures", None)
+        phase["actions"] = actions
+        if choices.often(60):
+            phase["failures"] = [
+                {
+                    "fail_task": {
+                        "task": choices.one_of(list(draft.parallelism)),
+                        "at": _at(draft, offset_ms=_OF_FAILURES_MS),
+                    }
+                }
+            ]
+        draft.phases.append(phase)
+
+
+def _read_forward(block: Block) -> list[str]:
+    """Returns the streams that an operator reads over forward exchanges, which need equal parallelism."""
+    streams: list[object] = [block["input"]] if block.get("partition") == "forward" else []
+    for inner in block.values():
+        if isinstance(inner, Mapping) and inner.get("partition") == "forward":
+            streams.append(inner["to"])
+    return [str(name) for each in streams for name in (each if isinstance(each, list) else [each])]
+
+
+def _both_have_keys(block: Block) -> bool:
+    return any(isinstance(inner, Mapping) and "key_by" in inner for inner in block.values())
+
+
+def _failures_before(draft: Draft, end_ms: int) -> list[Block]:
+    """Returns failures before a phase ends: each attempt that could fail at a place has failed at a time before it."""
+    choices = draft.choices
+    if draft.is_determined and end_ms < 3 * GAP_MS:
+        return []
+    last_ms = end_ms - 2 * GAP_MS if draft.is_determined else end_ms // 2
+    failures: list[Block] = []
+    for _ in range(choices.one_of([0, 0, 1, 2])):
+        if not draft.is_determined and choices.often(30):
+            failures.append(_lost(draft, last_ms))
+            continue
+        task = choices.one_of(list(draft.parallelism))
+        fails: Block = {"task": task, "subtask": choices.integer(0, draft.parallelism[task] - 1)}
+        place = choices.one_of(["at", "at_record", "in_snapshot", "in_notification"])
+        if place != "at":
+            most = {"at_record": 4}.get(place, 2)
+            failures.append({"fail_task": {**fails, place: choices.integer(1, most)}})
+        failures.append({"fail_task": {**fails, "at": _at(draft, last_ms, _OF_FAILURES_MS)}})
+        if choices.often(45):
+            failures.append({"fail_task": {**fails, "at": _at(draft, last_ms, _OF_FAILURES_MS), "attempt": 1}})
+    if failures:
+        # A checkpoint in which a task can fail.
+        draft.actions.insert(0, {"checkpoint": {"at": _at(draft, last_ms)}})
+    return failures
+
+
+def _add_end_of_phase(draft: Draft, actions: list[Block], at_ms: int) -> None:
+    """Adds the actions that end a phase with a snapshot."""
+    choices = draft.choices
+    ends = ["stop", "savepoint", "retained checkpoint"]
+    if not draft.is_determined or _may_drain(draft):
+        ends.append("drain")
+    if draft.waits or draft.read_orders or _may_expire(draft):
+        ends = ends[1:3]
+    end = choices.one_of(ends)
+    stop: Block = {"at": ms(at_ms), "savepoint": {"directory": "savepoints"}}
+    match end:
+        case "stop":
+            actions.append({"stop": stop})
+        case "drain":
+            actions.append({"stop": {**stop, "drain": True}})
+        case "savepoint":
+            actions.append({"savepoint": {"at": ms(at_ms), "directory": "savepoints"}})
+            actions.append({"cancel": {"at": ms(at_ms + 10)}})
+        case _:
+            block = draft.settings["checkpointing"]
+            assert isinstance(block, dict)
+            block |= {"directory": "checkpoints", "retention": "retain_on_cancellation"}
+            actions[:] = [action for action in actions if "savepoint" not in action]
+            actions.append({"checkpoint": {"at": ms(at_ms)}})
+            actions.append({"cancel": {"at": ms(at_ms + 10)}})
+
+
+def _may_expire(draft: Draft) -> bool:
+    """Whether the savepoint of a stop can expire while calls take their time; then a task can wait for it without end."""
+    block = draft.settings.get("checkpointing")
+    return isinstance(block, dict) and "timeout" in block and any("async" in each for each in draft.operators.values())
+
+
+def _may_drain(draft: Draft) -> bool:
+    """Whether it is determined how the sources drain: several do in any order."""
+    return not draft.is_determined or sum(draft.parallelism[name] for name in draft.sources) == 1
 
 
 def add_end(draft: Draft) -> None:
@@ -131,9 +258,7 @@ def add_end(draft: Draft) -> None:
     if draft.is_determined and not has_checkpoints:
         return  # Flink stops a job only with a savepoint
     stop: Block = {"at": _at(draft)}
-    # Sources drain in any order.
-    may_drain = not draft.is_determined or sum(draft.parallelism[name] for name in draft.sources) == 1
-    if may_drain and choices.often(50):
+    if _may_drain(draft) and choices.often(50):
         stop["drain"] = True
     if has_checkpoints:
         stop["savepoint"] = {}

@@ -61,7 +61,7 @@ class Sizes:
 
     sources: int = 3
     operators: int = 4
-    parallelism: int = 3
+    parallelism: int = 4
     steps: int = MOST_STEPS
     """The entries of all scripts together."""
 
@@ -89,6 +89,8 @@ class Draft:
     failures: list[Block] = field(default_factory=list)
     pauses: list[Block] = field(default_factory=list)
     phases: list[Block] = field(default_factory=list)
+    fields: Mapping[str, str] = field(default_factory=lambda: FIELDS)
+    """Of the sources."""
     steps: int = 0
     """The number of steps of all scripts."""
     streams: list[Stream] = field(default_factory=list)
@@ -101,6 +103,16 @@ class Draft:
     """Whether windows fire by the clock until the sources end: what they emit last could not be retried."""
     design: str | None = None
     """The design of all async operators, because one chain cannot contain both."""
+    opens_late: bool = False
+    """Whether attempts fail when they open, so that the job must restart."""
+    may_fail: bool = False
+    """Whether a record or a timeout may fail the job, which does not restart then."""
+    fails: bool = False
+    """Whether there is such a record or timeout."""
+    has_others: bool = False
+    """Whether a source is no script, so that it does not rest before its end."""
+    is_ahead: bool = False
+    """Whether event time is far ahead of processing time."""
     read_orders: bool = False
     """Whether an operator reads one of its inputs first; such a job is not stopped (rule 7.24)."""
 
@@ -138,6 +150,8 @@ class Draft:
 
     def width(self) -> int:
         """Returns a parallelism."""
+        if self.sizes.parallelism > 3 and self.choices.often(4):
+            return 4
         return self.choices.one_of([width for width in (1, 1, 2, 3) if width <= self.sizes.parallelism])
 
     def pick(self, fits: Callable[[Stream], bool] = lambda stream: True) -> Stream | None:

@@ -33,6 +33,8 @@ def united(draft: Draft, fits: Callable[[Stream], bool] = lambda stream: True) -
             and all(draft.is_apart(stream, each) for each in together)
         ):
             others.append(stream)
+    if not draft.is_determined and draft.choices.often(10):
+        others = [first]
     if not others:
         return first
     chosen = [first, *others[: draft.choices.integer(1, 2)]]
@@ -58,7 +60,7 @@ def unkeyed(draft: Draft, stream: Stream) -> tuple[Block, int, bool]:
     if stream.is_spread and draft.is_determined:
         return block | {"parallelism": stream.parallelism}, stream.parallelism, True
     width = draft.width() if choices.often(70) or stream.parallelism == 0 else stream.parallelism
-    options: list[str | None] = [None]
+    options: list[str | None] = [None] * 3
     if width == stream.parallelism:
         options += ["forward"]
     options += partitions(draft)

@@ -8,12 +8,13 @@ from typing import Final, get_args
 
 from flowsim.errors import BadInput
 from flowsim.testing.drawing.async_calls import add_async
-from flowsim.testing.drawing.checkpoints import add_checkpoints, add_end, add_phases
+from flowsim.testing.drawing.checkpoints import add_checkpoints, add_end, add_failures, add_phases
 from flowsim.testing.drawing.choices import Choices, RandomChoices
 from flowsim.testing.drawing.draft import DEFAULT_SIZES, Draft, Family, Sizes
 from flowsim.testing.drawing.drawn_scenario import DrawnScenario
 from flowsim.testing.drawing.edges import partitions
-from flowsim.testing.drawing.operators import add_alarm, add_orders, add_rolling, add_stateless, add_watermarks
+from flowsim.testing.drawing.functions import add_contexts, add_orders, add_orders_of_two, add_rules
+from flowsim.testing.drawing.operators import add_alarm, add_rolling, add_stateless, add_watermarks
 from flowsim.testing.drawing.settings import add_settings
 from flowsim.testing.drawing.sources import add_sources, lengthen
 from flowsim.testing.drawing.two_inputs import add_broadcast, add_connect, add_interval_join, add_window_join
@@ -28,19 +29,15 @@ _REST_MS: Final = 30_000
 
 _PLAIN: Final[tuple[tuple[Part, int], ...]] = (
     (add_stateless, 4), (add_rolling, 2), (add_connect, 2), (add_broadcast, 1), (add_window, 1), (add_alarm, 1),
+    (add_orders_of_two, 1), (add_rules, 1), (add_contexts, 1),
 )  # fmt: skip
 _EVENT_TIME: Final = (
     (add_window, 6), (add_window_join, 3), (add_interval_join, 2), (add_alarm, 2), (add_orders, 2), (add_watermarks, 1),
 )  # fmt: skip
 _STATEFUL: Final = (
-    (add_window, 3),
-    (add_orders, 3),
-    (add_rolling, 3),
-    (add_alarm, 3),
-    (add_async, 3),
-    (add_interval_join, 1),
-    (add_window_join, 1),
-)
+    (add_window, 3), (add_orders, 3), (add_rolling, 3), (add_alarm, 3), (add_async, 3), (add_interval_join, 1),
+    (add_window_join, 1), (add_orders_of_two, 2), (add_rules, 2), (add_contexts, 3),
+)  # fmt: skip
 _PARTS: Final[Mapping[Family, tuple[tuple[Part, int], ...]]] = {
     "plain": _PLAIN,
     "event_time": (*_EVENT_TIME, *_PLAIN),
@@ -69,16 +66,19 @@ def draw_scenario(
     family: Family,
     *,
     determined: bool,
+    failing: bool = False,
     sizes: Sizes = DEFAULT_SIZES,
     parts: Sequence[Part] = (),
     may_be_ended: bool = True,
 ) -> DrawnScenario:
     """Draws a scenario of a family.
 
-    ``parts``: the operators, instead of those of the family. ``may_be_ended``: an action may end the job before its
-    sources do.
+    ``failing``: without checkpoints, a record or a timeout may fail the job. ``parts``: the operators, instead of those
+    of the family. ``may_be_ended``: an action may end the job before its sources do, or failures of a job without
+    checkpoints repeat records.
     """
     draft = Draft(choices, family, determined, sizes)
+    draft.may_fail = failing and family not in ("checkpoints", "unaligned")
     add_sources(draft)
     if not parts:
         weighted = [*_PARTS[family], *((part, weight) for part, its_family, weight in _MORE if its_family == family)]
@@ -88,7 +88,9 @@ def draw_scenario(
     _add_sinks(draft)
     if family in ("checkpoints", "unaligned"):
         add_checkpoints(draft)
-    if determined and family in ("checkpoints", "unaligned") and choices.often(25):
+    elif draft.opens_late or (may_be_ended and choices.often(8) and not draft.fails):
+        add_failures(draft)
+    if family in ("checkpoints", "unaligned") and choices.often(30):
         add_phases(draft)
     elif may_be_ended and choices.often(8) and not draft.waits and not draft.read_orders:
         add_end(draft)
@@ -110,10 +112,13 @@ def _add_sinks(draft: Draft) -> None:
 
 
 def numbered_scenario(
-    number: int, *, family: Family = "plain", seed: int = 0, determined: bool = True
+    number: int, *, family: Family = "plain", seed: int = 0, determined: bool = True, failing: bool = False
 ) -> DrawnScenario:
-    """Returns a random scenario; the same arguments give the same scenario. Needs no Hypothesis. Raises BadInput."""
+    """Returns a random scenario; the same arguments give the same scenario. Needs no Hypothesis.
+
+    ``failing``: a record or a timeout may fail the job, in the families without checkpoints. Raises BadInput.
+    """
     if family not in FAMILIES:
         raise BadInput(f"there is no family {family!r} of scenarios; there are: {', '.join(FAMILIES)}")
     choices = RandomChoices(Random(f"{family}/{seed}/{number}"))
-    return draw_scenario(choices, family, determined=determined)
+    return draw_scenario(choices, family, determined=determined, failing=failing)

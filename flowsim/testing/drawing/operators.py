@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from flowsim.testing.drawing.draft import FIELDS, Block, Draft, Stream, ms
-from flowsim.testing.drawing.edges import can_be_keyed, inputs, keyed, some_key, united, unkeyed
+from flowsim.testing.drawing.draft import Block, Draft, Stream, ms
+from flowsim.testing.drawing.edges import can_be_keyed, keyed, some_key, united, unkeyed
 from flowsim.testing.drawing.sources import PERIODS_MS
 
 _STATELESS: Final[tuple[Block, ...]] = (
@@ -56,7 +56,8 @@ def add_rolling(draft: Draft) -> bool:
     if stream is None:
         return False
     choices = draft.choices
-    block, width = keyed(draft, stream, some_key(choices))
+    key = "i" if "i" in stream.fields and choices.often(50) else some_key(choices)
+    block, width = keyed(draft, stream, key)
     kind = choices.one_of(["sum", "reduce", "min", "max", "min_by", "max_by"])
     block[kind] = (
         "n" if kind != "reduce" else {"n": choices.one_of(["sum", "last", "max", "first", "min"]), "id": "max"}
@@ -140,43 +141,4 @@ def add_watermarks(draft: Draft) -> bool:
         watermarks["missing_timestamp"] = "drop"
     block["watermarks"] = watermarks
     draft.add_operator(block, replace(stream, name=draft.next_name(), parallelism=width, is_spread=is_spread))
-    return True
-
-
-_RESULT: Final = {
-    "what": "string", "key": "string", "record": "string", "timestamp": "long", "watermark": "long", "state": "string",
-}  # fmt: skip
-_ORDERS: Final = (
-    "f'value {n}; list {n} {id}'",
-    "f'map {id % 3} {n}; reduce {n}; aggregate {n}'",
-    "'-value; -list' if n % 5 == 0 else f'list {n}; value {n}'",
-    "f'processing {1351 + id * 97}; value {n}'",
-)
-_TIMED_ORDERS: Final = (
-    *_ORDERS,
-    "f'event {timestamp + 6}; value {n}'",
-    "f'-event {timestamp + 3}; event {timestamp + 9}'",
-)
-
-
-def add_orders(draft: Draft) -> bool:
-    """Adds a function that does with timers and states what its records order."""
-    stream = united(draft, can_be_keyed(draft))
-    if stream is None:
-        return False
-    orders = draft.choices.one_of(_TIMED_ORDERS if stream.has_timestamps else _ORDERS)
-    width = stream.parallelism or 1
-    ordering: Block = {"input": inputs(draft, stream), "parallelism": width}
-    ordering["map"] = {"select": {"k": "k", "id": "id", "n": "n", "orders": orders}}
-    ordered = replace(stream, name=draft.next_name(), parallelism=width, fields={**FIELDS, "orders": "string"})
-    draft.add_operator(ordering, ordered)
-    block, width = keyed(draft, ordered, "k")
-    block["process"] = {"python": "flowsim.testing.functions:Orders", "fields": _RESULT}
-    result = replace(ordered, name=draft.next_name(), parallelism=width, fields=_RESULT, is_spread=width > 1)
-    draft.add_operator(block, result)
-    # Its results have other fields than what operators read.
-    draft.streams = [each for each in draft.streams if each.name not in (ordered.name, result.name)]
-    select: Block = {"id": "len(coalesce(record, ''))", "k": "key", "n": "len(state)"}
-    block = {"input": draft.read(result), "parallelism": width, "map": {"select": select}}
-    draft.add_operator(block, replace(result, name=draft.next_name(), fields=FIELDS))
     return True

@@ -19,13 +19,14 @@ def add_settings(draft: Draft) -> None:
     """Adds settings; in a determined scenario nothing costs time and every record is sent at once."""
     choices = draft.choices
     settings = draft.settings
+    has_managers = "task_managers" in settings
     _set(
         draft,
         {
             "operator_chaining": [True, True, True, False],
             "object_reuse": [False, False, False, True],
             "max_parallelism": [128, 128, 128, 16, 5],
-            "task_managers": ["each", "one"],
+            **({} if has_managers else {"task_managers": ["each", "one"]}),
             "exclusive_buffers_per_channel": [2, 2, 1, 0],
             "floating_buffers_per_gate": [8, 8, 2, 1],
         },
@@ -67,6 +68,6 @@ def add_settings(draft: Draft) -> None:
         checkpointing = settings.get("checkpointing")
         times_out = isinstance(checkpointing, dict) and "timeout" in checkpointing
         settings["links"] = [{"latency": choices.one_of(["1 ms"] if times_out else ["1 ms", "20 ms"])}]
-    elif choices.often(15):
+    elif not has_managers and choices.often(15):
         # With the subtasks of its chain.
         settings["task_managers"] = {"left": [f"{choices.one_of(list(draft.parallelism))}/0"]}

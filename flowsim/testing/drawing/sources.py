@@ -31,6 +31,8 @@ class _SourceDraft:
         self.splits: list[list[str]] = [list(names) if has_splits else [] for _ in self.scripts]
         """The splits of each subtask that have not ended."""
         self.idles = choices.one_of([0, 0, 5, 15]) if not (has_strategy and self.is_legacy) else 0
+        self.timed = [False] * len(self.scripts)
+        """The subtasks with a record that has a timestamp."""
         self.ahead = choices.one_of([0, 0, 3, 12])
         """How far its event time is ahead of that of others, in ms."""
         self.is_in_time = not draft.is_determined and choices.often(40)
@@ -42,6 +44,8 @@ class _SourceDraft:
 def add_sources(draft: Draft) -> None:
     """Adds one or more sources, whose scripts share the steps."""
     choices = draft.choices
+    if choices.often(10):
+        draft.fields = {**FIELDS, "i": "int"}
     count = choices.one_of([count for count in (1, 1, 2, 3) if count <= draft.sizes.sources])
     drafts = [_SourceDraft(draft, f"s{number}") for number in range(count)]
     if draft.is_determined and (len(drafts) > 1 or len(drafts[0].scripts) > 1):
@@ -53,14 +57,14 @@ def add_sources(draft: Draft) -> None:
         )
     disorder_ms = _play(draft, drafts)
     periodic = True
-    aligned = choices.often(12) and not any(source.is_legacy or any(source.splits) for source in drafts)
+    aligned = choices.often(12) and not any(source.is_legacy for source in drafts)
     for source in drafts:
         if source.strategy is not None:
             may_be_periodic = not draft.is_determined or (periodic and len(source.scripts) == 1)
             source.strategy = _strategy(draft, source, disorder_ms, may_be_periodic=may_be_periodic, aligned=aligned)
             periodic = periodic and source.strategy.get("emit") != "periodic"
     for source in drafts:
-        script: dict[str, object] = {"fields": dict(FIELDS)}
+        script: dict[str, object] = {"fields": dict(draft.fields)}
         if draft.is_determined:
             script["gap"] = ms(GAP_MS)
         width = len(source.scripts)
@@ -75,9 +79,44 @@ def add_sources(draft: Draft) -> None:
         if source.is_legacy:
             block["legacy"] = True
         stream = Stream(
-            source.name, FIELDS, width, frozenset([source.name]), source.has_timestamps, is_single=width == 1
+            source.name, draft.fields, width, frozenset([source.name]), source.has_timestamps, is_single=width == 1
         )
         draft.add_source(block, stream)
+    if not draft.is_determined and len(drafts) < draft.sizes.sources and choices.often(15):
+        _add_other(draft, f"s{len(drafts)}")
+
+
+def _add_other(draft: Draft, name: str) -> None:
+    """Adds a source that is no script: rows, a generator, or a log with partitions."""
+    choices = draft.choices
+    width = choices.one_of([1, 2])
+    fields: Block = {"id": {"sequence": {}}, "k": {"choice": {"values": ["a", "b", "c"]}}}
+    fields["n"] = {"uniform": {"low": -9, "high": 60}}
+    time = "id * 3 - n % 5"
+    match choices.one_of(["collection", "generator", "partitioned_generator"]):
+        case "collection":
+            width = 1
+            rows = [[number, "abc"[number % 3], number * 7 % 50] for number in range(choices.integer(1, 12))]
+            block: Block = {"collection": {"fields": dict(FIELDS), "rows": rows}}
+        case "generator":
+            generated: Block = {
+                "count": choices.integer(1, 20),
+                "pace": ms(choices.one_of([1, 5, 20])),
+                "fields": fields,
+            }
+            block = {"generator": generated, "parallelism": width}
+        case _:
+            parts = [{"rate": 100 * number, "records": choices.integer(2, 9), "start_lag": number} for number in (1, 2)]
+            block = {"partitioned_generator": {"partitions": parts, "fields": fields}, "parallelism": width}
+            time = "timestamp"
+    strategy: Block = {"timestamp": time, "max_out_of_orderness": ms(choices.one_of([8, 0, 100]))}
+    strategy["emit"] = choices.one_of(["periodic", "every_record"])
+    block["watermarks"] = strategy
+    if "generator" in block and choices.often(40):
+        block["legacy"] = True
+    draft.settings.setdefault("auto_watermark_interval", ms(choices.one_of([10, 25, 200])))
+    draft.has_others = True
+    draft.add_source(block, Stream(name, FIELDS, width, frozenset([name]), is_single=width == 1))
 
 
 def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> int:
@@ -85,6 +124,7 @@ def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> int:
     choices = draft.choices
     places = [(source, subtask) for source in sources for subtask in range(len(source.scripts))]
     now_ms, number, pace_ms = choices.one_of([0, 0, -40, 1_000_000]), 0, choices.one_of([4, 1, 9])
+    draft.is_ahead = now_ms > 0
     disorder_ms = choices.one_of([0, 4, 12, 25])
     step = -1
 
@@ -134,8 +174,12 @@ def _entry(
     if not draft.is_determined and drawn >= 40 and choices.often(30):
         return {"sleep": ms(choices.one_of([1, 5, 20, 120, 300]))}
     record: Block = {"record": [number, choices.one_of(_KEYS[: choices.one_of([3, 1, 8])]), choices.integer(-9, 60)]}
-    if source.has_timestamps:
+    if "i" in draft.fields:
+        record["record"] = [*record["record"], number % 4]  # type: ignore[misc]  # a list
+    # A record without a timestamp has that of the one before.
+    if source.has_timestamps and not (source.timed[subtask] and choices.often(5)):
         record["timestamp"] = now_ms - choices.integer(0, disorder_ms)
+        source.timed[subtask] = not (source.is_dynamic or any(source.splits))
     return {**record, **of_split}
 
 
@@ -154,8 +198,8 @@ def _strategy(draft: Draft, source: _SourceDraft, disorder_ms: int, *, may_be_pe
         interval_ms = choices.one_of(PERIODS_MS if draft.is_determined else [10, 25])
         drift_ms = choices.one_of([30, 5, 100])
         strategy["alignment"] = {"group": "aligned", "max_drift": ms(drift_ms), "interval": ms(interval_ms)}
-    elif kind == "periodic" and choices.often(40):
-        # Rule 8.24: a split that alignment pauses just before it becomes idle waits for ever.
+    # Rule 8.24: a split that alignment pauses just before it becomes idle waits for ever.
+    if kind == "periodic" and choices.often(40) and not (aligned and any(source.splits)):
         strategy["idle_after"] = ms(choices.one_of([130, 250, 400] if draft.is_determined else [15, 40, 250]))
     return strategy
 
@@ -163,7 +207,7 @@ def _strategy(draft: Draft, source: _SourceDraft, disorder_ms: int, *, may_be_pe
 def lengthen(draft: Draft, rest_ms: int) -> None:
     """Lets every script pause before its end, so that what waits for processing time is done before."""
     for block in draft.sources.values():
-        script = block["script"]
+        script = block.get("script", {"subtasks": []})
         assert isinstance(script, dict)
         for entries in script["subtasks"]:
             ends = entries and entries[-1].get("end") is True and "split" not in entries[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from flowsim.testing.drawing.draft import FIELDS, Block, Draft, Stream, ms
@@ -12,7 +12,8 @@ from flowsim.testing.drawing.windows import window
 _KEYS = (["k", "k"], ["k", "k"], ["n % 3", "n % 3"], ["n % 2 == 0", "n > 0"])
 
 
-def _pair(draft: Draft, fits: Callable[[Stream], bool]) -> tuple[Stream, Stream] | None:
+def pair_of(draft: Draft, fits: Callable[[Stream], bool]) -> tuple[Stream, Stream] | None:
+    """Returns two streams that can meet; None if there are none."""
     first = draft.pick(fits)
     if first is None:
         return None
@@ -27,7 +28,8 @@ def _joined(draft: Draft, kind: str, block: Block, pair: tuple[Stream, Stream]) 
     return {"input": draft.read(pair[0]), "parallelism": width, kind: inner}, width
 
 
-def _result(draft: Draft, pair: tuple[Stream, Stream], fields: dict[str, str], width: int, **more: bool) -> Stream:
+def result_of(draft: Draft, pair: tuple[Stream, Stream], fields: Mapping[str, str], width: int, **more: bool) -> Stream:
+    """Returns the stream of an operator with two inputs."""
     has_timestamps = pair[0].has_timestamps and pair[1].has_timestamps
     stream = Stream(draft.next_name(), fields, width, pair[0].origins | pair[1].origins, has_timestamps)
     return replace(stream, **more)  # type: ignore[arg-type]  # flags of a stream
@@ -36,7 +38,7 @@ def _result(draft: Draft, pair: tuple[Stream, Stream], fields: dict[str, str], w
 def add_connect(draft: Draft) -> bool:
     """Adds a map or flat_map of two streams, with or without keys; some read one input first."""
     choices = draft.choices
-    pair = _pair(draft, can_be_keyed(draft))
+    pair = pair_of(draft, can_be_keyed(draft))
     if pair is None:
         return False
     kind = choices.one_of(["map", "flat_map"])
@@ -59,19 +61,19 @@ def add_connect(draft: Draft) -> bool:
         block["connect"] = {**second, kind: each}
     is_apart = not pair[0].origins & pair[1].origins
     is_calm = draft.family in ("plain", "event_time") and all(each.parallelism == 1 for each in pair)
-    if is_apart and is_calm and width == 1 and choices.often(40 if draft.is_determined else 80):
+    if is_apart and is_calm and width == 1 and choices.often(75 if draft.is_determined else 80):
         inner = block["connect"]
         assert isinstance(inner, dict)
         inner["read"] = choices.one_of(["second", "first", "alternate"])
         draft.read_orders = True
-    draft.add_operator(block, _result(draft, pair, dict(FIELDS), width, is_spread=is_spread))
+    draft.add_operator(block, result_of(draft, pair, dict(FIELDS), width, is_spread=is_spread))
     return True
 
 
 def add_broadcast(draft: Draft) -> bool:
     """Adds an operator that looks records up in broadcast state."""
     choices = draft.choices
-    pair = _pair(draft, can_be_keyed(draft))
+    pair = pair_of(draft, can_be_keyed(draft))
     if pair is None:
         return False
     block, width, is_spread = unkeyed(draft, pair[0])
@@ -84,7 +86,7 @@ def add_broadcast(draft: Draft) -> bool:
         inner["missing"] = {name: "left.n"}
     block["broadcast"] = inner
     fields = {**pair[0].fields, name: "long"}
-    stream = _result(draft, pair, fields, width, is_spread=is_spread, has_timestamps=pair[0].has_timestamps)
+    stream = result_of(draft, pair, fields, width, is_spread=is_spread, has_timestamps=pair[0].has_timestamps)
     draft.add_operator(block, stream)
     return True
 
@@ -93,7 +95,7 @@ def add_interval_join(draft: Draft) -> bool:
     """Adds an interval join."""
     choices = draft.choices
     fits = can_be_keyed(draft)
-    pair = _pair(draft, lambda stream: fits(stream) and stream.has_timestamps)
+    pair = pair_of(draft, lambda stream: fits(stream) and stream.has_timestamps)
     if pair is None:
         return False
     lower_ms = choices.one_of([-5, -2, 0, 1])
@@ -105,9 +107,9 @@ def add_interval_join(draft: Draft) -> bool:
     sides = [side for side in ("late_left", "late_right") if choices.often(30)]
     join |= {side: side for side in sides}
     block, width = _joined(draft, "interval_join", join, pair)
-    result = _result(draft, pair, {**FIELDS, "other": "long"}, width)
+    result = result_of(draft, pair, {**FIELDS, "other": "long"}, width)
     late = [
-        replace(_result(draft, pair, dict(stream.fields), width), name=f"{result.name}.{side}")
+        replace(result_of(draft, pair, dict(stream.fields), width), name=f"{result.name}.{side}")
         for side, stream in zip(("late_left", "late_right"), pair, strict=True)
         if side in sides
     ]
@@ -119,7 +121,7 @@ def add_window_join(draft: Draft) -> bool:
     """Adds a join or coGroup in windows."""
     choices = draft.choices
     fits = can_be_keyed(draft)
-    pair = _pair(draft, lambda stream: fits(stream) and stream.has_timestamps)
+    pair = pair_of(draft, lambda stream: fits(stream) and stream.has_timestamps)
     if pair is None:
         return False
     cut, ends = window(draft, has_timestamps=True, of_pairs=True)
@@ -133,7 +135,7 @@ def add_window_join(draft: Draft) -> bool:
         right: Block = {"id": "max(id)", "rights": "count()"}
         block, width = _joined(draft, "co_group", {"window": cut, "left": left, "right": right}, pair)
         fields = {"key": "that of both", "k": "string", "n": "long", "lefts": "long", "id": "long", "rights": "long"}
-    result = _result(draft, pair, fields, width, is_spread=width > 1, has_timestamps=ends == "event")
+    result = result_of(draft, pair, fields, width, is_spread=width > 1, has_timestamps=ends == "event")
     # A side without records has null aggregates.
     add = draft.add_operator if is_pairs else draft.add_filled
     add(block, result)

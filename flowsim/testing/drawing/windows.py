@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from flowsim.testing.drawing.choices import Choices
 from flowsim.testing.drawing.draft import FIELDS, Block, Draft, Stream, meets_a_step, ms
 from flowsim.testing.drawing.edges import can_be_keyed, inputs, key_fields, keyed, some_key, united
 from flowsim.testing.drawing.operators import WAITS_MS
+from flowsim.testing.drawing.orders import add_numbers, add_ordering, python
 
 _SIZES_MS: Final = (100, 130, 150, 250)
 """Of windows in processing time."""
 _OFFSETS_MS: Final = (1, 31, 45, -29)
 INTERVALS_MS: Final = tuple(period for period in (90, 110, 130, 150, 170, 250) if not meets_a_step(period, 1))
 """Of continuous triggers in processing time."""
+_CONTENTS: Final[Mapping[str, tuple[dict[str, str], Block]]] = {
+    "WindowContents": (
+        {"key": "string", "start": "long", "end": "long", "records": "string", "watermark": "long", "firings": "long",
+         "of_key": "long"},
+        {"id": "len(records)", "k": "key", "n": "firings"},
+    ),
+    "AllWindowContents": (
+        {"start": "long", "end": "long", "records": "string"},
+        {"id": "len(records)", "k": "'all'", "n": "coalesce(end, 0) % 101"},
+    ),
+}  # fmt: skip
+"""Fields of the functions that see whole windows, and the numbers that a map makes of them."""
 _REDUCED: Final = {"n": "sum", "id": "max"}
 _AGGREGATES: Final = ("sum(n)", "count()", "max(n)", "last(n)", "min(n + id)", "first(n)", "count(n)")
 
 
-def window(draft: Draft, *, has_timestamps: bool, of_pairs: bool = False) -> tuple[Block, str]:
+def window(
+    draft: Draft, *, has_timestamps: bool, of_pairs: bool = False, has_orders: bool = False
+) -> tuple[Block, str]:
     """Draws a window; returns it with ``event``, ``processing`` or ``endless``: what ends its windows.
 
-    ``of_pairs``: its records are those of two streams, so that nothing in it depends on their fields.
+    ``of_pairs``: its records are those of two streams, so that nothing in it depends on their fields. ``has_orders``:
+    they order what a trigger does.
     """
     choices = draft.choices
     kinds = ["tumbling", "sliding", "session"] * 3 if has_timestamps else []
@@ -34,9 +51,12 @@ def window(draft: Draft, *, has_timestamps: bool, of_pairs: bool = False) -> tup
         return block, "endless"
     ends = "endless" if shape == "global_window" else "processing" if by_clock else "event"
     # Sessions that fire early, between two merges, are rare.
-    if ends == "endless" or choices.often(75 if shape == "session" and not draft.is_determined else 45):
-        block["trigger"] = _trigger(draft, shape, ends, has_timestamps=has_timestamps, of_pairs=of_pairs)
-        draft.fires_on |= ends == "endless" and "continuous_processing_time" in str(block["trigger"])
+    percent = 75 if shape == "session" and not draft.is_determined else 45
+    if ends == "endless" or has_orders or choices.often(percent):
+        block["trigger"] = _trigger(
+            draft, shape, ends, has_timestamps=has_timestamps, of_pairs=of_pairs, has_orders=has_orders
+        )
+        draft.fires_on |= ends != "processing" and "continuous_processing_time" in str(block["trigger"])
     if choices.often(20):
         block["evictor"] = _evictor(choices, of_pairs=of_pairs)
     if ends == "event" and choices.often(40):
@@ -62,6 +82,8 @@ def _assigned(draft: Draft, shape: str, *, is_by_clock: bool, of_pairs: bool) ->
         period_ms = choices.one_of([10, 5, 20, 3])
         if shape != "session" and choices.often(30):
             block["offset"] = ms(choices.one_of([1, -1, 2]))
+        elif shape == "tumbling" and not of_pairs and choices.often(15):
+            block["stagger"] = "natural"
     of: object
     match shape:
         case "tumbling":
@@ -78,7 +100,9 @@ def _assigned(draft: Draft, shape: str, *, is_by_clock: bool, of_pairs: bool) ->
     return {shape: of, **block}
 
 
-def _trigger(draft: Draft, shape: str, ends: str, *, has_timestamps: bool, of_pairs: bool, depth: int = 0) -> object:
+def _trigger(
+    draft: Draft, shape: str, ends: str, *, has_timestamps: bool, of_pairs: bool, has_orders: bool, depth: int = 0
+) -> object:
     """Draws a trigger that ends: one by the clock would fire without end in windows of event time, which are long past."""
     choices = draft.choices
     kinds = ["count", "count", "event_time"]
@@ -88,8 +112,13 @@ def _trigger(draft: Draft, shape: str, ends: str, *, has_timestamps: bool, of_pa
         kinds += ["end_of_stream"] if ends == "endless" or not draft.is_determined else []
     if ends != "endless" and has_timestamps:
         kinds += ["continuous_event_time"] * (4 if shape == "session" and not draft.is_determined else 2)
-    if ends != "event":
-        kinds += ["continuous_processing_time", *(["processing_time"] if ends == "processing" else [])]
+    if ends != "event" or draft.is_ahead:
+        kinds.append("continuous_processing_time")
+    # Flink's own processing_time is for windows of a time.
+    if ends == "processing" or draft.is_ahead or (ends == "endless" and not draft.is_determined):
+        kinds.append("processing_time")
+    if has_orders:
+        kinds += ["own"] * 6
     if depth < 2:
         kinds += ["purging", "any_of"]
     match choices.one_of(kinds):
@@ -97,13 +126,23 @@ def _trigger(draft: Draft, shape: str, ends: str, *, has_timestamps: bool, of_pa
             return {"count": choices.one_of([3, 2, 1, 5])}
         case "delta":
             return {"delta": {"of": "n", "threshold": choices.one_of([10, 25])}}
+        case "own":
+            return python("OrderedTrigger")
         case "continuous_event_time":
             return {"continuous_event_time": ms(choices.one_of([4, 2, 7]))}
         case "continuous_processing_time":
             return {"continuous_processing_time": ms(choices.one_of(INTERVALS_MS))}
         case ("purging" | "timeout" | "any_of") as kind:
             of = [
-                _trigger(draft, shape, ends, has_timestamps=has_timestamps, of_pairs=of_pairs, depth=depth + 1)
+                _trigger(
+                    draft,
+                    shape,
+                    ends,
+                    has_timestamps=has_timestamps,
+                    of_pairs=of_pairs,
+                    has_orders=has_orders,
+                    depth=depth + 1,
+                )
                 for _ in range(choices.integer(2, 3) if kind == "any_of" else 1)
             ]
             if kind != "timeout":
@@ -136,18 +175,30 @@ def add_window(draft: Draft) -> bool:
     if stream is None:
         return False
     choices = draft.choices
+    has_orders = not draft.is_determined and choices.often(25)
+    if has_orders:
+        orders = (
+            ("event {timestamp + 3}", "fire", "purge", "fire; purge") if stream.has_timestamps else ("fire", "purge")
+        )
+        stream = add_ordering(draft, stream, orders)
     key = None if choices.often(12) else some_key(choices)
     block: Block = {}
     if key is None:
         block, width = {"input": inputs(draft, stream)}, 1
     else:
         block, width = keyed(draft, stream, key)
-    cut, ends = window(draft, has_timestamps=stream.has_timestamps)
+    cut, ends = window(draft, has_timestamps=stream.has_timestamps, has_orders=has_orders)
     block["window"] = cut
     name = draft.next_name()
     if ends == "event" and choices.often(40):
         cut["late_output"] = "late"
-    if choices.often(30):
+    numbers: Block | None = None
+    # Windows that merge have no states of their own (rule 10.29).
+    if "session" not in cut and choices.often(20):
+        function = "AllWindowContents" if key is None else "WindowContents"
+        fields, numbers = _CONTENTS[function]
+        block["process"] = python(function, fields=fields)
+    elif choices.often(30):
         block["reduce"] = _REDUCED
         fields = dict(stream.fields)
     else:
@@ -160,7 +211,11 @@ def add_window(draft: Draft) -> bool:
     late = Stream(f"{name}.late", stream.fields, width, stream.origins, stream.has_timestamps)
     # An evictor can leave nothing, and an aggregate of nothing is null.
     add = draft.add_filled if "evictor" in cut else draft.add_operator
+    if numbers is not None:
+        add = draft.add_operator
     add(block, result, *([late] if "late_output" in cut else []))
+    if numbers is not None:
+        add_numbers(draft, result, numbers)
     return True
 
 

@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from tests.support.conform.function_shapes import (
+    OPERATOR_STATES,
+    ORDERED,
+    STATES,
+    TIMERS,
+    functions_of,
+    orders_of,
+    words_of,
+)
 from tests.support.conform.job_shapes import Shapes, add, add_exchange, pair
 from tests.support.conform.scenario_words import (
     Block,
@@ -39,6 +48,8 @@ class ScenarioGraph:
         self.shapes: Shapes = set()
         self.kinds: dict[str, str] = {}
         """Of each operator, as pairs name it."""
+        self.words: dict[str, str] = {}
+        """The operator of each name."""
         self.checkpoints = checkpoints_of(self.settings)
         for name, source in self.sources.items():
             self._add_source(name, source)
@@ -153,6 +164,7 @@ class ScenarioGraph:
         operator, inner = self._operator(block)
         plain = "stateless function" if operator in STATELESS.values() else operator
         self.kinds[name] = plain
+        self.words[name] = operator
         add(shapes, "operator", operator)
         is_all = "window" in block and "key_by" not in block
         both = inner if isinstance(inner, Mapping) and "to" in inner else {}
@@ -198,6 +210,7 @@ class ScenarioGraph:
             self._add_strategy(block["watermarks"], "source function")
         if "alarm" in block:
             self._add_alarm(block["alarm"])
+        self._add_functions(block)
         if "interval_join" in block:
             self._add_interval_join(both)
         if "async" in block:
@@ -235,19 +248,41 @@ class ScenarioGraph:
         made.add_to(shapes)
         if made.trigger and "session" in made.assigner:
             add(shapes, "window", "merged, with a trigger of its own")
+        # Without a key and without bounds, a window function has nothing to add to the aggregates.
+        is_alone = operator == "windowAll" and (window.get("global_window") or "count" in window)
         for kind in ("aggregate", "reduce", "process"):
             if kind in block and operator in ("window", "windowAll"):
-                add(shapes, "window function", "aggregate and process" if kind == "aggregate" else kind)
+                add(
+                    shapes, "window function", "aggregate and process" if kind == "aggregate" and not is_alone else kind
+                )
+        if "having" in block:
+            add(shapes, "window function", "aggregate without a result")
         before = {self.kinds.get(stream.partition(".")[0]) for stream in streams_of(block["input"])}
         if before & {"window", "windowAll"}:
             add(shapes, "window", "of the results of windows")
         if "async" in before:
             pair(shapes, "operator x before", ["window"], ["async operator"])
+        if "async" in self.kinds.values() and operator == "window":
+            pair(shapes, "operator x before", ["window"], ["exchange"])
 
     def _add_alarm(self, alarm: Block) -> None:
         time = "processing time" if alarm.get("time") == "processing" else "event time"
         words = {time, *([f"{time}, deleted"] if "cancel" in alarm or alarm.get("renew", True) else [])}
         self._add_state({"value"})
+        self._add_timers(words)
+
+    def _add_functions(self, block: Block) -> None:
+        names = functions_of(block)
+        if set(names) & set(ORDERED):
+            orders = orders_of(self.operators, block)
+            self._add_state(words_of(STATES, orders))
+            self._add_timers(words_of(TIMERS, orders))
+        if "OperatorStates" in names:
+            self._add_state(OPERATOR_STATES)
+        if "WindowContents" in names:
+            add(self.shapes, "window function", "with state")
+
+    def _add_timers(self, words: Iterable[str]) -> None:
         add(self.shapes, "timers", *words)
         pair(self.shapes, "timers x checkpoint", words, [self.checkpoints])
 
@@ -307,19 +342,18 @@ class ScenarioGraph:
             pair(shapes, "async x retry", [mode], [kind])
             pair(shapes, "async retry x on timeout", [kind], [timeout])
         for stream in streams_of(block["input"]):
-            before = self.kinds.get(stream.partition(".")[0], "source")
             is_chained = (
-                exchange_of(block.get("partition")) == "default" and block.get("chaining", "always") == "always"
+                exchange_of(block.get("partition")) == "default"
+                and "key_by" not in block
+                and block.get("chaining", "always") == "always"
             )
-            before = {"async": "async operator"}.get(before, before) if is_chained or before != "source" else "exchange"
-            pair(
-                shapes,
-                "async x before",
-                [mode],
-                [before if is_chained or before == "keyed process function" else "exchange"],
-            )
-            if capacity == 1:
-                add(shapes, "async before", f"{before}, with capacity 1")
+            name = stream.partition(".")[0]
+            for before in {table.get(name, "source") for table in (self.kinds, self.words)}:
+                is_direct = is_chained or before == "keyed process function"
+                found = {"async": "async operator"}.get(before, before) if is_direct else "exchange"
+                pair(shapes, "async x before", [mode], [found])
+                if capacity == 1:
+                    add(shapes, "async before", f"{found if before != 'source' else before}, with capacity 1")
 
     def _add_readers(self) -> None:
         readers: dict[str, list[str]] = {}

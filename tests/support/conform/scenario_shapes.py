@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from tests.support.conform.function_shapes import functions_of
 from tests.support.conform.job_shapes import Life, Shapes, add, pair
 from tests.support.conform.scenario_graph import ScenarioGraph
 from tests.support.conform.scenario_words import Block, end_of, ns
@@ -79,10 +80,14 @@ class _Scenario(ScenarioGraph):
         shapes, block = self.shapes, self.settings.get("checkpointing")
         phases: list[Block] = [self.data, *self.data.get("phases", [])]
         failures = [word for phase in phases for each in phase.get("failures", []) for word in self._failure(each)]
+        names = [name for block in self.operators.values() for name in functions_of(block)]
+        failures += ["while an operator opens"] * ("LateOpening" in names)
+        if "restart_strategy" not in self.settings and "f'fail'" in str(self.operators):
+            failures.append("of a user function, without a restart")
         ends = [end for phase in phases for end in [end_of(phase.get("actions", []))] if end is not None]
-        names = [*self.sources, *self.operators]
+        places = [*self.sources, *self.operators]
         parallelisms = tuple(
-            sum(self.parallelism(name, phase.get("set", {}) if number else {}) for name in names)
+            sum(self.parallelism(name, phase.get("set", {}) if number else {}) for name in places)
             for number, phase in enumerate(phases)
         )
         operators = set(self.kinds.values())

@@ -150,3 +150,16 @@ def test_runs_collect_the_expected_records(family: Family) -> None:
         run = run_job(each, schedule=Schedule("random", number, 1))
         assert run.result.status is JobStatus.FINISHED
         assert {sink: Counter(run.values(sink)) for sink in each.expected} == each.expected
+
+
+def test_record_without_a_timestamp_has_that_of_the_one_before() -> None:
+    stamped = scenario({"map": {"select": {"n": "n", "at": "timestamp"}}})
+    sources: Any = stamped.data["sources"]
+    del sources["s"]["script"]["subtasks"][0][1]["timestamp"]
+    assert stamped.expected["out"] == Counter({(5, 10): 3})
+    assert Counter(run_job(stamped).values("out")) == stamped.expected["out"]
+
+
+def test_function_that_fails_to_open_repeats_records_without_checkpoints() -> None:
+    late = {"map": {"python": "flowsim.testing.functions:LateOpening", "fields": {"n": "long"}}}
+    assert scenario(late, {"map": {"add": {"n": "n"}}}).expected == {}

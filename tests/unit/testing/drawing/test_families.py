@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -43,11 +43,40 @@ FEATURES: dict[str, Callable[[dict[str, Any], str], bool]] = {
         "task_managers: {left:", "task_managers: one", "operator_chaining: false", "slot_sharing_group:", "chaining: never",
         "chaining: head", "state_ttl:", "max_parallelism:", "read: second", "pauses:", "phases:",
         "operators.o0.parallelism:", "answers:", "results: []", "error:",
-        "having:",
-        "functions:Orders", "partition: {key: n}", "missing:", "late_left", "lower_exclusive: true",
+        "having:", "functions:Orders", "functions:OrdersOfTwo", "functions:OrdersWithRules", "functions:Contexts",
+        "functions:ContextsOfTwo", "functions:Rules", "functions:OperatorStates", "functions:LateOpening",
+        "functions:WindowContents", "functions:AllWindowContents", "functions:OrderedTrigger", "side_outputs:",
+        "partition: {key: n}", "missing:", "late_left", "lower_exclusive: true", "lose_task_manager:", "retention:",
+        "stagger: natural", "generator:", "partitioned_generator:", "collection: {", "drain: true", "i: int", "key_by: i",
+        "parallelism: 4",
     )},
     "union": lambda data, text: any(isinstance(each["input"], list) for each in data["operators"].values()),
-    "several subtasks": lambda data, text: any(len(each["script"]["subtasks"]) > 1 for each in data["sources"].values()),
+    "third phase": lambda data, text: len(data.get("phases", [])) > 1,
+    "checkpoints that only actions take": lambda data, text: "checkpointing" in data["settings"]
+    and "interval" not in data["settings"]["checkpointing"],
+    "failure without checkpoints": lambda data, text: "failures" in data and "checkpointing" not in data["settings"],
+    "failure before the end of a phase": lambda data, text: "failures" in data and "phases" in data,
+    "stream twice in a union": lambda data, text: any(
+        isinstance(each["input"], list) and len(set(each["input"])) < len(each["input"])
+        for each in data["operators"].values()
+    ),
+    "record with the timestamp before": lambda data, text: any(
+        "record" in entry and "timestamp" not in entry and "timestamp" in str(script)
+        for each in data["sources"].values()
+        if "script" in each
+        for script in each["script"]["subtasks"]
+        for entry in script
+    ),
+    "calls behind a key": lambda data, text: any("async" in each and "key_by" in each for each in data["operators"].values()),
+    "timeout that fails the job": lambda data, text: any(
+        "timeout" in each["async"] and "on_timeout" not in each["async"]
+        for each in data["operators"].values()
+        if "async" in each
+    ),
+    "record that fails the job": lambda data, text: "f'fail'" in text,
+    "several subtasks": lambda data, text: any(
+        len(each["script"]["subtasks"]) > 1 for each in data["sources"].values() if "script" in each
+    ),
     "two async operators in a chain": lambda data, text: sum("async" in each for each in data["operators"].values()) > 1,
     **{f"key {key}": lambda data, text, key=key: f"key_by: {key}" in text for key in (
         "k", '"n % 3"', '"n > 20"', '"n / 2"', "[k, n]", "{k: k", '"(k, n % 2)"', "[k, k]",
@@ -66,12 +95,24 @@ def test_drawn_scenarios_run_and_violate_no_law(family: Family, determined: bool
         assert [each.law for each in run.outcomes if each.verdict is Verdict.VIOLATED] == [], number
 
 
+@pytest.mark.parametrize(
+    ("family", "numbers", "error"),
+    [("plain", (9, 17, 29, 35, 52), "refused "), ("async", range(16), "call has timed out")],
+)
+def test_scenarios_fail_if_that_is_asked_for(family: Family, numbers: Sequence[int], error: str) -> None:
+    runs = [run_job(numbered_scenario(number, family=family, failing=True)) for number in numbers]
+    failed = [run for run in runs if run.result.status is JobStatus.FAILED]
+    assert any(error in str(run.result.error) for run in failed)
+    assert [each.law for run in failed for each in run.outcomes if each.verdict is Verdict.VIOLATED] == []
+
+
 def test_drawn_scenarios_reach_every_feature() -> None:
     missing = dict(FEATURES)
     for number in range(DRAWN):
         for family in FAMILIES:
             for determined in (True, False):
-                scenario = numbered_scenario(number, family=family, determined=determined)
+                failing = number % 2 == 0
+                scenario = numbered_scenario(number, family=family, determined=determined, failing=failing)
                 data: Any = scenario.data
                 missing = {name: has for name, has in missing.items() if not has(data, scenario.yaml)}
         if not missing:
@@ -134,7 +175,7 @@ def test_registered_part_is_drawn() -> None:
 
     register_part(add_toy, "plain", 1000)
     try:
-        assert "toy" in str(numbered_scenario(4, family="plain").data["operators"])
+        assert "toy" in str(numbered_scenario(5, family="plain").data["operators"])
     finally:
         _MORE.pop()
     with pytest.raises(BadInput, match="expected a weight >= 1, got 0"):

@@ -285,9 +285,17 @@ class FlinkKeyedStates:
     def visited(self, descriptor: StateDescriptor) -> FlinkState:
         """Returns the state of the key that Java visits."""
 
-        def ask(method: str, argument: str) -> str:
-            return str(self._side.java.visited(method, argument))
+        return self._made(descriptor, lambda method, argument: str(self._side.java.visited(method, argument)))
 
+    def of(self, descriptor: StateDescriptor) -> FlinkState:
+        """Returns a state of any kind."""
+        return self._made(descriptor, self._ask(descriptor))
+
+    def merge(self, descriptor: StateDescriptor) -> None:
+        """Merges the state of windows that are merged into that of the current window."""
+        self._ask(descriptor)("merge", "")
+
+    def _made(self, descriptor: StateDescriptor, ask: Ask) -> FlinkState:
         match descriptor:
             case ValueStateDescriptor():
                 return FlinkValueState(self._side, ask)

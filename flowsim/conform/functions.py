@@ -261,16 +261,18 @@ class CalledWindow(CalledFunction):
         start, end, listed, key = more.split(",", 3)
         contents = self.side.values.values(listed.split())
         folded = contents if keeps_records(self.operator) else contents[0]
-        context = WindowCallContext(self.side, _window(start, end), self._scopes)
+        context = WindowCallContext(self.side, window_of(f"{start},{end}"), self._scopes)
         known = self.side.keys.key(key) if key else None
         return self.emitted(lambda: self.function.process(known, context, folded))
 
     def clear(self, _: int, __: int, more: str) -> str:
-        self.function.clear(WindowCallContext(self.side, _window(*more.split(",")), self._scopes))
+        self.function.clear(WindowCallContext(self.side, window_of(more), self._scopes))
         return ""
 
 
-def _window(start: str, end: str) -> Window:
+def window_of(bounds: str) -> Window:
+    """Returns the window with these bounds, which are separated by a comma; a global one has no end."""
+    start, end = bounds.split(",")
     return GlobalWindow.get() if start == "global" else TimeWindow(int(start), int(end))
 
 

@@ -26,6 +26,7 @@ from flowsim.conform.functions import (
     CalledWindow,
     keeps_records,
 )
+from flowsim.conform.triggers import CalledTrigger
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.watermarks import described_strategy
 from flowsim.graph.stream_graph import StreamNode
@@ -47,6 +48,7 @@ from flowsim.operators.sink_operator import SinkOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.operators.windowing.described import name_and_numbers
+from flowsim.operators.windowing.triggers.trigger import Trigger
 from flowsim.operators.windowing.window_contents import AggregatingContents, ReducingContents
 from flowsim.operators.windowing.window_operator import WindowOperator
 
@@ -141,8 +143,10 @@ def _kinds(trigger: Mapping[str, Any]) -> set[str]:
 def _part(side: FlinkSide, part: Any) -> Described:
     """Describes an assigner, a trigger or an evictor; functions inside become objects. Raises Unsupported."""
     known = name_and_numbers(part)
-    if known is None or known[0] == "any_of":
-        raise Unsupported(f"{type(part).__name__}: only Flink's own assigners, triggers and evictors can be built")
+    if isinstance(part, Trigger) and (known is None or known[0] == "any_of"):
+        return {"kind": "called", "object": side.objects.add(CalledTrigger(side, part)), "merges": part.can_merge()}
+    if known is None:
+        raise Unsupported(f"{type(part).__name__}: only Flink's own assigners and evictors can be built")
     kind, numbers = known
     described: Described = {"kind": kind, **numbers}
     if hasattr(part, "nested_trigger"):

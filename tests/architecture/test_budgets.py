@@ -13,7 +13,7 @@ LINES_OF_PYTHON = {
     "checkpoints": 5_600,
     "cli": 6_600,
     "cluster": 5_400,
-    "conform": 3_400,
+    "conform": 3_450,
     "connectors": 6_800,
     "datastream": 4_800,
     "explore": 400,

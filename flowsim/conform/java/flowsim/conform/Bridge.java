@@ -92,7 +92,7 @@ public final class Bridge {
 
     public static String state(String scope, String kind, String name, String method, String argument, long functions)
             throws Exception {
-        return States.call(host().states(scope), kind, name, method, argument, functions);
+        return host().state(scope, kind, name, method, argument, functions);
     }
 
     public static String broadcast(String name, String method, String argument) throws Exception {

@@ -10,6 +10,12 @@ public interface Host {
         throw new UnsupportedOperationException("no keyed state");
     }
 
+    /** Calls a method of a keyed state. */
+    default String state(String scope, String kind, String name, String method, String argument, long functions)
+            throws Exception {
+        return States.call(states(scope), kind, name, method, argument, functions);
+    }
+
     default TimerService timers() {
         throw new UnsupportedOperationException("no timers");
     }

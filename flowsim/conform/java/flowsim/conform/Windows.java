@@ -157,6 +157,8 @@ final class Windows {
                 return GlobalWindows.createWithEndOfStreamTrigger().getDefaultTrigger();
             case "never":
                 return GlobalWindows.create().getDefaultTrigger();
+            case "called":
+                return new CalledTrigger(given);
             default:
                 throw new IllegalArgumentException(given.toString());
         }
@@ -200,7 +202,7 @@ final class Windows {
         }
     }
 
-    private static String bounds(Window window) {
+    static String bounds(Window window) {
         return window instanceof TimeWindow
                 ? ((TimeWindow) window).getStart() + "," + ((TimeWindow) window).getEnd()
                 : "global,";

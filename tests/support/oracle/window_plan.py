@@ -132,7 +132,7 @@ def window_plan(operator: Operator) -> WindowPlan | None:
     return WindowPlan(
         shape, event_time, size, _number(params, "slide_ms", size), _number(params, "offset_ms"),
         _number(params, "lateness_ms"), bool(params.get("late_output", False)),
-        _foreseen(known_trigger(params.get("trigger"), shape), shape, event_time), evictor, unknown,
+        _foreseen(known_trigger(params.get("trigger"), shape), shape, event_time, "evictor" in params), evictor, unknown,
         _join(params.get("join")) if not unknown else None,
     )  # fmt: skip
 
@@ -159,12 +159,33 @@ def known_trigger(given: object, shape: str) -> Mapping[str, object] | None:
     return None
 
 
-def _foreseen(trigger: Mapping[str, object] | None, shape: str, event_time: bool) -> Mapping[str, object] | None:
+def _foreseen(
+    trigger: Mapping[str, object] | None, shape: str, event_time: bool, evicts: bool
+) -> Mapping[str, object] | None:
     """A window by the clock is cleaned up in silence, at a moment that nothing tells: whether a watermark still finds it
-    there is open.
+    there is open. A timeout over an emptied window is silent, too, and when it clears itself the next record starts it anew.
     """
-    by_watermark = {"event_time", "continuous_event_time", "end_of_stream"}
-    return None if not event_time and shape != "global" and by_watermark & set(_kinds(trigger)) else trigger
+    kinds = set(_kinds(trigger))
+    if not event_time and shape != "global" and kinds & {"event_time", "continuous_event_time", "end_of_stream"}:
+        return None
+    empties = evicts or "purging" in kinds
+    return None if empties and any(map(_clears_itself, _parts_beside_others(trigger))) else trigger
+
+
+def _parts_beside_others(given: object) -> list[object]:
+    """The parts of every ``any_of``, at any depth."""
+    if isinstance(given, list | tuple):
+        return [*given, *(part for each in given for part in _parts_beside_others(each))]
+    return _parts_beside_others(given.get("of")) if isinstance(given, Mapping) else []
+
+
+def _clears_itself(given: object) -> bool:
+    """Whether it is, or has inside, a timeout that clears its state."""
+    if isinstance(given, list | tuple):
+        return any(map(_clears_itself, given))
+    if not isinstance(given, Mapping):
+        return False
+    return bool(given.get("kind") == "timeout" and given.get("clear_on_timeout")) or _clears_itself(given.get("of"))
 
 
 def _kinds(given: object) -> list[str]:

@@ -88,7 +88,9 @@ def _changes(graph: StreamGraph) -> Iterator[Difference]:
     if any(edge.partitioner is not None and edge.partitioner.name == "REBALANCE" for edge in graph.edges):
         yield Difference("the first channel of rebalance", "chance chooses it: the first one on both sides")
     if settings.task_managers != "one":
-        yield Difference("task managers", "the embedded cluster has one: one on both sides, and all channels are local")
+        yield Difference(
+            "task managers", "the embedded cluster has one: one on both sides, except in every second schedule here"
+        )
     if settings.links:
         yield Difference("links", "Flink has no simulated network: none on both sides")
     if settings.buffer_debloat is not None:

@@ -186,10 +186,14 @@ def flink_failures(
 
 
 class FlinkRunner:
-    """Runs jobs on Flink's embedded cluster, which starts with the first one and ends with ``close``."""
+    """Runs jobs on Flink's embedded cluster, which starts with the first one and ends with ``close``.
 
-    def __init__(self, machine: JavaMachine) -> None:
+    ``task_managers``: of one, all channels are local. ``cluster``: Flink's configuration of the cluster, beside its own.
+    """
+
+    def __init__(self, machine: JavaMachine, task_managers: int = 1, cluster: Mapping[str, str] | None = None) -> None:
         self._machine = machine
+        self._settings = {"task_managers": task_managers, "configuration": dict(cluster or {})}
         self._bridge = machine.java.flowsim.conform.Bridge
         self._cluster = machine.java.flowsim.conform.Cluster
         self._side = FlinkSide(self._bridge, Values(), Numbers(), Keys())
@@ -242,6 +246,7 @@ class FlinkRunner:
             "ends": here.answer.status in ("finished", "failed", "canceled"),
             "until_ns": here.ended_ns + (0 if options.until_ns is not None else MARGIN_NS),
             "savepoint": None if options.savepoint is None else options.savepoint.path,
+            "cluster": self._settings,
         }
         python = _Python(values, objects)
         self._set_python(python)

@@ -29,6 +29,7 @@ public final class Cluster {
     private static final int LONGEST_SECONDS = 60;
     private static final String LOOPBACK = "127.0.0.1";
     private static MiniCluster cluster;
+    private static JsonNode clusterSettings;
     private static int slots;
 
     private Cluster() {}
@@ -70,7 +71,7 @@ public final class Cluster {
             subtasks += vertex.getParallelism();
             needed += vertex.getParallelism();
         }
-        MiniCluster running = cluster(needed);
+        MiniCluster running = cluster(plan.get("run").get("cluster"), needed);
         running.submitJob(graph).get(LONGEST_SECONDS, TimeUnit.SECONDS);
         Map<String, Object> answer = new LinkedHashMap<>();
         Map<JobVertexID, Integer> heads = heads(graph, plan);
@@ -176,18 +177,20 @@ public final class Cluster {
         return vertex.getStateTimestamp(ExecutionState.FAILED);
     }
 
-    private static MiniCluster cluster(int needed) throws Exception {
-        if (cluster == null || slots < needed) {
+    private static MiniCluster cluster(JsonNode given, int needed) throws Exception {
+        if (cluster == null || slots < needed || !given.equals(clusterSettings)) {
             if (cluster != null) {
                 cluster.close();
             }
             slots = Math.max(16, needed);
-            cluster = start(slots);
+            clusterSettings = given;
+            cluster = start(given, slots);
         }
         return cluster;
     }
 
-    private static MiniCluster start(int count) throws Exception {
+    private static MiniCluster start(JsonNode given, int count) throws Exception {
+        int taskManagers = given.get("task_managers").asInt();
         Configuration settings = new Configuration();
         settings.setString("taskmanager.memory.network.min", "64mb");
         settings.setString("taskmanager.memory.network.max", "64mb");
@@ -198,11 +201,12 @@ public final class Cluster {
         for (String bound : List.of("rest.bind-address", "jobmanager.bind-host", "taskmanager.bind-host")) {
             settings.setString(bound, LOOPBACK);
         }
+        given.get("configuration").fields().forEachRemaining(each -> settings.setString(each.getKey(), each.getValue().asText()));
         MiniCluster started =
                 new MiniCluster(
                         new MiniClusterConfiguration.Builder()
-                                .setNumTaskManagers(1)
-                                .setNumSlotsPerTaskManager(count)
+                                .setNumTaskManagers(taskManagers)
+                                .setNumSlotsPerTaskManager((count + taskManagers - 1) / taskManagers)
                                 .setConfiguration(settings)
                                 .setCommonBindAddress(LOOPBACK)
                                 .withRandomPorts()

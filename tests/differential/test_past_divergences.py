@@ -1,4 +1,4 @@
-"""Jobs on the real Flink show each divergence of the past, once it is brought back."""
+"""Scenarios on the real Flink show divergences of the past, once these are brought back."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.support.conform.past_divergences import DIVERGENCES
 from tests.support.flink.machine import Differential
 
 
-def found_with(how: str) -> list[Finding]:
+def test_scenarios_show_past_divergences(differential: Differential) -> None:
     # A compiled core ignores changes of its methods, so the jobs run in a process of pure Python.
     searched = subprocess.run(
-        [sys.executable, "-m", "tests.support.conform.finding", how],
+        [sys.executable, "-m", "tests.support.conform.finding"],
         env={**os.environ, "FLOWSIM_PURE": "1"},
         capture_output=True,
         text=True,
@@ -24,15 +24,4 @@ def found_with(how: str) -> list[Finding]:
     assert searched.returncode == 0, searched.stderr
     findings = [Finding(**json.loads(line)) for line in searched.stdout.splitlines()]
     assert [each for each in findings if each.shown_without] == []
-    return findings
-
-
-def test_random_jobs_show_past_divergences(differential: Differential) -> None:
-    found = {each.divergence for each in found_with("generators") if each.shown}
-    assert found == {each.name for each in DIVERGENCES}
-
-
-def test_scenarios_show_past_divergences(differential: Differential) -> None:
-    found = {each.divergence for each in found_with("scenarios") if each.shown}
-    assert found == {each.name for each in DIVERGENCES if each.scenario is not None}
-    assert len(found) == 5
+    assert [each.divergence for each in findings if each.shown] == [each.name for each in DIVERGENCES]

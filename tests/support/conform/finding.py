@@ -1,7 +1,7 @@
-"""Looks for past divergences with scenarios, or with random jobs of the generators that once showed them.
+"""Shows past divergences with scenarios, once they are brought back.
 
-Prints a line of JSON for each divergence: ``python -m tests.support.conform.finding scenarios`` (or ``generators``). Needs
-FLOWSIM_PURE=1, because a compiled core ignores changes of its methods.
+Prints a line of JSON for each: ``python -m tests.support.conform.finding``. Needs FLOWSIM_PURE=1, because a compiled core
+ignores changes of its methods.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,71 +20,21 @@ from flowsim.conform.compared_job import ComparedJob, jobs_of_scenario
 from flowsim.conform.conformer import FlinkRunner
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
-from tests.properties.test_disturbed_jobs import test_disturbed_job_commits_what_undisturbed_job_does as check_disturbed
-from tests.support.conform.past_divergences import DIVERGENCES, Divergence
-from tests.support.described.job_comparison import difference, ours, theirs
-from tests.support.described.job_writer import JobWriter
-from tests.support.flink.gateway import Flink
-from tests.support.jobs import checkpoint_differences
-from tests.support.jobs.checkpoint_comparison import ENDS
-from tests.support.jobs.checkpoint_job_writer import CheckpointJobWriter
-from tests.support.jobs.checkpoint_jobs import run_phases
-from tests.support.jobs.unaligned_job_writer import UnalignedJobWriter
+from tests.support.conform.past_divergences import DIVERGENCES
 
 Compare = Callable[[], str]
 """Runs a job here; returns how it differs from what Flink did, or "" if it does not."""
-Find = Callable[[Flink, int, Path], Compare]
-"""Runs the job of a number on Flink."""
 
 REPETITIONS: Final = 4
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a job showed with the divergence, and without it."""
+    """What the scenario of a divergence showed with it, and without it."""
 
     divergence: str
-    job: str
     shown: str
     shown_without: str
-
-
-def described(flink: Flink, number: int, folder: Path) -> Compare:
-    job = JobWriter(number).job()
-    answer = theirs(flink, job)
-    return lambda: difference(job, answer, ours(job))
-
-
-def scripted(flink: Flink, number: int, folder: Path, writer: type[CheckpointJobWriter], **params: object) -> Compare:
-    case = writer(number).case()
-    case["params"] |= params
-    answer = checkpoint_differences.theirs(flink, case, folder / "flink")
-
-    def compare() -> str:
-        with tempfile.TemporaryDirectory(dir=folder) as snapshots:
-            board, ends = run_phases(case, Path(snapshots))
-        return checkpoint_differences.difference(case, answer, board, [ENDS.get(end, end.name) for end in ends])
-
-    return compare
-
-
-def disturbed(flink: Flink, number: int, folder: Path) -> Compare:
-    """Compares a run with failures with one without."""
-
-    def compare() -> str:
-        check_disturbed(number)
-        return ""
-
-    return compare
-
-
-GENERATORS: Final[Mapping[str, Find]] = {
-    "described": described,
-    "checkpoints": partial(scripted, writer=CheckpointJobWriter),
-    "checkpoints without an interval": partial(scripted, writer=CheckpointJobWriter, enabled=False),
-    "unaligned": partial(scripted, writer=UnalignedJobWriter),
-    "disturbed": disturbed,
-}
 
 
 def shown(compare: Compare) -> str:
@@ -118,45 +67,28 @@ def conforming(runner: FlinkRunner, scenario: Path, folder: Path) -> Compare:
     return compare
 
 
-def findings(divergence: Divergence, job: str, compare: Compare) -> Finding:
-    """Runs a job that shows a divergence, with it and without it."""
-    with divergence.brought_back():
-        found = shown(compare)
-    return Finding(divergence.name, job, found, shown(compare))
-
-
-def find_with_generators() -> Iterator[Finding]:
-    flink = Flink(Path(tempfile.gettempdir(), "flowsim-flink-classes"))
-    try:
-        for divergence in DIVERGENCES:
-            for generator, number in divergence.shown_by.items():
-                with tempfile.TemporaryDirectory() as folder:
-                    compare = GENERATORS[generator](flink, number, Path(folder))
-                    yield findings(divergence, f"{generator} {number}", compare)
-    finally:
-        flink.close()
-
-
-def find_with_scenarios() -> Iterator[Finding]:
+def findings() -> Iterator[Finding]:
+    """Runs the scenario of each divergence on Flink, and here with the divergence and without it."""
     runner = FlinkRunner.start(Path(tempfile.gettempdir(), "flowsim-conform-classes"))
     try:
         for divergence in DIVERGENCES:
-            if divergence.scenario is not None:
-                with tempfile.TemporaryDirectory() as folder:
-                    compare = conforming(runner, divergence.scenario, Path(folder))
-                    yield findings(divergence, divergence.scenario.name, compare)
+            with tempfile.TemporaryDirectory() as folder:
+                compare = conforming(runner, divergence.scenario, Path(folder))
+                with divergence.brought_back():
+                    found = shown(compare)
+                yield Finding(divergence.name, found, shown(compare))
     finally:
         runner.close()
 
 
-def main(how: str) -> int:
+def main() -> int:
     if execution_mode() == COMPILED:
         sys.stderr.write("the compiled core ignores changes of its methods: set FLOWSIM_PURE=1\n")
         return 2
-    for finding in find_with_scenarios() if how == "scenarios" else find_with_generators():
+    for finding in findings():
         print(json.dumps(asdict(finding)), flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main())

@@ -10,39 +10,23 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from flowsim.testing import random_jobs
-from tests.support.conform.checkpointed_shapes import shapes_of_disturbed, shapes_of_scripted
-from tests.support.conform.described_shapes import shapes_of_described
+from tests.support.conform.disturbed_shapes import shapes_of_disturbed
 from tests.support.conform.drawn_shapes import shapes_of_random
 from tests.support.conform.job_shapes import Shapes
-from tests.support.described.async_job_writer import AsyncJobWriter
-from tests.support.described.job_writer import JobWriter
 from tests.support.drawn import drawn
-from tests.support.jobs.checkpoint_job_writer import CheckpointJobWriter
-from tests.support.jobs.unaligned_job_writer import UnalignedJobWriter
 
 JOBS: Final = 3_000
 """Of each generator, by the seeds from 0 on."""
 COUNTS: Final = Path(__file__).with_name("old_job_shapes.json")
 
 
-def without_interval(seed: int) -> dict[str, Any]:
-    case = CheckpointJobWriter(seed).case()
-    case["params"]["enabled"] = False
-    return case
-
-
 def generators() -> Mapping[str, Callable[[int], Shapes]]:
     """The shapes of the job of a seed, by generator."""
     random = random_jobs()
     return {
-        "described jobs": lambda seed: shapes_of_described(JobWriter(seed).job()),
-        "described async jobs": lambda seed: shapes_of_described(AsyncJobWriter(seed).job()),
-        "jobs with checkpoints": lambda seed: shapes_of_scripted(CheckpointJobWriter(seed).case()),
-        "jobs without an interval": lambda seed: shapes_of_scripted(without_interval(seed)),
-        "jobs with in-flight data": lambda seed: shapes_of_scripted(UnalignedJobWriter(seed).case()),
         "disturbed jobs": shapes_of_disturbed,
         "random_jobs": lambda seed: shapes_of_random(drawn(random, seed)),
     }

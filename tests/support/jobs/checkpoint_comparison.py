@@ -1,4 +1,4 @@
-"""What scripted jobs with checkpoints did, here and on the real Flink, and where they differ."""
+"""What scripted jobs with checkpoints did, here and in the golden files, and where they differ."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def answered(checkpoints: Iterable[Event]) -> list[Event]:
 
 def drained_phases(case: dict[str, Any]) -> set[str]:
     """The phases that end with a stop that drains."""
-    entries = [entry for script in case.get("scripts") or [case["script"]] for subtask in script for entry in subtask]
+    entries = [entry for subtask in case["script"] for entry in subtask]
     ends = sorted(entry for entry in entries if entry[1] in ("savepoint", "retain", "stop"))
     return {str(phase) for phase, entry in enumerate(ends) if entry[1] == "stop" and entry[2]}
 

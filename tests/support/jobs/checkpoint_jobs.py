@@ -1,16 +1,15 @@
-"""Scripted jobs with checkpoints, of the golden families and random ones: sources that order steps, trigger and fail.
+"""Scripted jobs with checkpoints, which Flink ran for the golden files: a source that orders steps, triggers and fails.
 
-A case has one ``script``, or ``scripts`` for several sources: unions, or the two inputs of a connected operator. A script
-has one list of entries for each source subtask. An entry is [step, operation, ...]: ``r`` id key value timestamp
-extra | ``w`` timestamp | ``ck`` (a checkpoint, and its notification) | ``ck_nowait_notify`` | ``fail`` | ``slow`` ms (of
-each element of the keyed operator) | ``sleep`` ms | ``savepoint`` and ``retain`` (then the phase ends, and the next one
-starts from it) | ``stop`` drain | ``answer`` id (of the async function) | ``end`` (of the subtask's input; the next step
-waits until it is processed) | ``hold`` (operators wait in their next element until the sources have taken their next
-snapshot). Steps order all source subtasks.
+A case has one ``script``: a list of entries for each source subtask. An entry is [step, operation, ...]: ``r`` id key value
+timestamp extra | ``w`` timestamp | ``ck`` (a checkpoint, and its notification) | ``ck_nowait_notify`` | ``fail`` | ``slow``
+ms (of each element of the keyed operator) | ``savepoint`` and ``retain`` (then the phase ends, and the next one starts from
+it) | ``stop`` drain | ``end`` (of the subtask's input; the next step waits until it is processed) | ``hold`` (operators wait
+in their next element until the sources have taken their next snapshot). Steps order all source subtasks.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -35,8 +34,6 @@ from flowsim.datastream.common import Time, Types
 from flowsim.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from flowsim.datastream.window import (
     EventTimeSessionWindows,
-    SlidingEventTimeWindows,
-    TimeWindow,
     TumblingEventTimeWindows,
 )
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, SavepointRestoreSettings
@@ -53,8 +50,6 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.task_clock import TaskClock
 from flowsim.units import NS_PER_MS
-from tests.support.described.described_broadcasts import RULES, KeyedLooking
-from tests.support.described.described_functions import KeyedBoth, States, Timers
 
 GAP_MS = 10
 HOLD_MS = 300
@@ -78,10 +73,8 @@ class Board:
     """Where snapshots are written; None: in memory."""
     has_ended_input: bool = False
     """True until the next step."""
-    answers: dict[int, int] = field(default_factory=dict)
-    """Record -> the step that answers it; if empty, each record has its delay."""
     sources: int = 0
-    """Subtasks of all sources."""
+    """Subtasks of the source."""
     expected_opens: int = 0
     expected_notifications: int = 0
     fired: set[str] = field(default_factory=set)
@@ -128,10 +121,9 @@ class Board:
 class Script(ParallelSourceFunction, CheckpointedFunction):
     """Runs the entries of its subtask when their steps come."""
 
-    def __init__(self, board: Board, script: Sequence[Sequence[Event]], name: str = "source") -> None:
+    def __init__(self, board: Board, script: Sequence[Sequence[Event]]) -> None:
         self.board = board
         self.script = script
-        self.name = name
         self.position = 0
         self.running = True
 
@@ -153,7 +145,7 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
             self.position = len(self.script[self.subtask])  # the list of a finished subtask is empty
         for subtask, position, step in self.restored:
             self.position, self.board.step = position, step
-            self.board.note(self.name, self.attempt, self.subtask, "restored", subtask, position)
+            self.board.note("source", self.attempt, self.subtask, "restored", subtask, position)
 
     def cancel(self) -> None:
         self.running = False
@@ -204,13 +196,6 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
                 board.hold += 1
                 board.is_holding = True
                 self.position += 1
-            case "sleep":
-                ctx.sleep(entry[2])
-                self.position += 1
-            case "answer":
-                self.position += 1
-                board.step = entry[0] + 1
-                ctx.sleep(GAP_MS)
             case "fail":
                 self.position += 1
                 if board.fires(f"step{entry[0]}"):
@@ -377,9 +362,8 @@ class WinFn(ProcessWindowFunction):
     def process(self, key: Any, context: Any, elements: Any) -> Any:
         elements = list(elements)
         window = context.window()
-        bounds = [window.start, window.end] if isinstance(window, TimeWindow) else []
         total = sum(each[2] for each in elements)
-        yield ["win", key, *bounds, total, sorted(each[0] for each in elements)]
+        yield ["win", key, window.start, window.end, total, sorted(each[0] for each in elements)]
 
 
 class AsyncFn(AsyncFunction):
@@ -393,18 +377,10 @@ class AsyncFn(AsyncFunction):
         self.attempt = runtime_context.get_attempt_number()
 
     async def async_invoke(self, value: Any) -> list[Any]:
-        import asyncio
-
         number, key, _, extra = value
         self.board.note("invoke", self.attempt, self.subtask, number)
         self.board.counts[self.board.at("recv", self.attempt)] += 1
-        board = self.board
-        if number in board.answers:
-            # Before the source has started, the step may be the one of the failed attempt.
-            while not board.counts[board.at("src", self.attempt)] or board.step <= board.answers[number]:
-                await asyncio.sleep(0.001)
-        else:
-            await asyncio.sleep(extra[0] / 1000)
+        await asyncio.sleep(extra[0] / 1000)
         return [["a", key, number]]
 
 
@@ -551,34 +527,21 @@ class _Committer:
 def build(env: StreamExecutionEnvironment, board: Board, case: dict[str, Any], parallelism: int) -> None:
     """Adds the operators of a case."""
     board.expected_opens = board.expected_notifications = parallelism
-    out = _operator(case, board, _sources(env, board, case), parallelism)
+    script = case["script"]
+    board.sources = len(script)
+    events = env.add_source(Script(board, script), "source").set_parallelism(len(script)).uid("source")
+    out = _operator(case, board, events, parallelism)
     out.set_parallelism(parallelism).uid("op")
     probe = _transform(out, "out", lambda _: Probe(board)).set_parallelism(parallelism).uid("probe")
     sink = TwoPc(board, retries=case["params"].get("commit_retry", False))
     probe.sink_to(sink).set_parallelism(parallelism).uid("sink")  # type: ignore[arg-type]
 
 
-def _sources(env: StreamExecutionEnvironment, board: Board, case: dict[str, Any]) -> list[DataStream]:
-    scripts = case.get("scripts") or [case["script"]]
-    board.sources = sum(map(len, scripts))
-    names = ["source", *(f"source{number}" for number in range(1, len(scripts)))]
-    return [
-        env.add_source(Script(board, script, name), name).set_parallelism(len(script)).uid(name)
-        for name, script in zip(names, scripts, strict=True)
-    ]
-
-
-def _operator(case: dict[str, Any], board: Board, sources: list[DataStream], parallelism: int) -> Any:
+def _operator(case: dict[str, Any], board: Board, events: DataStream, parallelism: int) -> Any:
     """The operator before the probe."""
-    params, kind = case["params"], case["job"]
-    first, *others = sources
-    if kind == "keyed_broadcast":
-        return _keyed(first).connect(others[0].broadcast(RULES)).process(KeyedLooking())
-    if kind == "keyed_co_process":
-        return _keyed(first).connect(_keyed(others[0])).process(KeyedBoth())
-    events = first.union(*others) if others else first
-    keyed = _keyed(events)
-    match kind:
+    params = case["params"]
+    keyed = events.key_by(lambda value: value[1], Types.STRING())
+    match case["job"]:
         case "keyed":
             board.expected_opens += parallelism
             return keyed.process(KeyedFn(board, params))
@@ -588,32 +551,17 @@ def _operator(case: dict[str, Any], board: Board, sources: list[DataStream], par
         case "trace":
             board.expected_opens += 2 * parallelism
             # Two tasks would write one log in any order.
-            logs = ("trace", "trace") if "script" in case or params["chaining"] else ("first", "second")
+            logs = ("trace", "trace") if params.get("chaining", True) else ("first", "second")
             out = _transform(keyed, "t1", lambda _: Trace(board, "t1", logs[0]))
             out = out.set_parallelism(parallelism).uid("first")
             return _transform(out, "t2", lambda _: Trace(board, "t2", logs[1]))
-        case "state":
-            return keyed.process(States())
-        case "timers":
-            return keyed.process(Timers())
-        case _:
-            return _windowed(keyed, kind, params)
-
-
-def _keyed(stream: DataStream) -> Any:
-    return stream.key_by(lambda value: value[1], Types.STRING())
-
-
-def _windowed(keyed: Any, kind: str, params: dict[str, Any]) -> Any:
-    if kind == "count":
-        return keyed.count_window(params["size"]).process(WinFn())
-    size = Time.milliseconds(params["size"])
-    if kind == "window":
-        return keyed.window(TumblingEventTimeWindows.of(size)).process(WinFn())
-    if kind == "session":
-        return keyed.window(EventTimeSessionWindows.with_gap(size)).process(WinFn())
-    sliding = keyed.window(SlidingEventTimeWindows.of(size, Time.milliseconds(params["slide"])))
-    return sliding.allowed_lateness(params["lateness"]).process(WinFn())
+        case "window":
+            return keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(params["size"]))).process(WinFn())
+        case "session":
+            gap = Time.milliseconds(params["size"])
+            return keyed.window(EventTimeSessionWindows.with_gap(gap)).process(WinFn())
+        case kind:
+            raise ValueError(f"unknown job {kind!r}")
 
 
 def _transform(stream: Any, name: str, make: Callable[[str], StreamOperator]) -> Any:
@@ -634,7 +582,7 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
         floating_buffers_per_gate=network["floating"],
     )
     env.settings.checkpointing = CheckpointSettings(
-        interval_ms=36_000_000 if params.get("enabled", True) else None,
+        interval_ms=36_000_000,
         min_pause_ms=36_000_000,
         timeout_ms=60_000,
         exactly_once=params["mode"] == "EXACTLY_ONCE",
@@ -652,10 +600,7 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
 
 def run_phases(case: dict[str, Any], folder: Path) -> tuple[Board, list[JobStatus]]:
     """Runs all phases of a case; each starts from the snapshot of the one before, below ``folder``."""
-    scripts = case.get("scripts") or [case["script"]]
-    entries = [entry for script in scripts for subtask in script for entry in subtask]
-    answers = {entry[2]: entry[0] for entry in entries if entry[1] == "answer"}
-    board = Board(answers=answers, folder=str(folder) if len(case["phases"]) > 1 else None)
+    board = Board(folder=str(folder) if len(case["phases"]) > 1 else None)
     ends = []
     for number, phase in enumerate(case["phases"]):
         board.phase = number

@@ -104,35 +104,6 @@ def different_lineages(log: Log, attempts: Log) -> list[str]:
     ]
 
 
-def different_keys(log: Log, attempts: Log) -> list[str]:
-    """Where keys differ in the last attempt with all that it restored: their records in order, and which timers fired.
-
-    For jobs whose channels have no common order: the order of a timer and a record depends on it.
-    """
-    last = places(attempts)[-1]
-    if places(log)[-1:] != [last]:
-        return [f"attempts {places(log)}, Flink: {places(attempts)}"]
-    try:
-        ours, theirs = by_key(lineage(log, last)), by_key(lineage(attempts, last))
-    except NoLineage as error:
-        return [str(error)]
-    return [
-        f"key {key}:\n  {ours.get(key)}\n  Flink: {theirs.get(key)}"
-        for key in sorted({*ours, *theirs})
-        if records_and_timers(ours.get(key, [])) != records_and_timers(theirs.get(key, []))
-    ]
-
-
-def records_and_timers(events: list[Event]) -> tuple[list[Event], set[int]]:
-    values = [event[1] for event in events]
-    return [value for value in values if value[0] != "t"], {value[2] for value in values if value[0] == "t"}
-
-
-def without_order_of_channels(value: list[Any]) -> list[Any]:
-    """A committed value without what depends on the order of channels: the watermark, and the count at a timer."""
-    return value[:3] if value[0] == "t" else without_watermark(value)
-
-
 def in_flight_differences(script: list[list[Event]], log: Log, attempts: Log) -> set[int]:
     """How many records more than in Flink were in flight, for each restored attempt."""
     return {

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.conform.described_shapes import shapes_of_described
 from tests.support.conform.job_shapes import Life, Shapes, Window
 from tests.support.conform.old_job_shapes import generators, stored
 from tests.support.conform.scenario_shapes import shapes_of_scenario
-from tests.support.described.async_job_writer import AsyncJobWriter
-from tests.support.described.job_writer import JobWriter
 
 WINDOW_SCENARIO: dict[str, Any] = {
     "sources": {
@@ -46,8 +43,8 @@ WINDOW_SCENARIO: dict[str, Any] = {
 }
 
 
-def described_window() -> Shapes:
-    """Of a described job with the same window."""
+def same_window() -> Shapes:
+    """Of the window alone, however a job describes it."""
     shapes: Shapes = set()
     trigger = ("purging", "count")
     Window(
@@ -56,9 +53,9 @@ def described_window() -> Shapes:
     return shapes
 
 
-def test_scenario_has_the_window_shapes_of_a_described_window() -> None:
+def test_scenario_has_the_shapes_of_its_window() -> None:
     shapes = shapes_of_scenario(WINDOW_SCENARIO)
-    assert described_window() <= shapes
+    assert same_window() <= shapes
     assert "window x trigger: tumbling event time x purging" in shapes
     assert {
         "exchange: hash",
@@ -92,14 +89,6 @@ def test_life_without_phases_has_no_restore() -> None:
     Life("aligned", ("at a record",), (), (3,)).add_to(shapes, ["window"])
     assert [shape for shape in shapes if "restore" in shape] == []
     assert "operator x failure: window x any" in shapes
-
-
-def test_described_jobs_have_the_shapes_of_their_family() -> None:
-    job = {**JobWriter(0).job(), "kind": "reduce", "how": "max_by", "out_edge": "rescale", "after": []}
-    shapes = shapes_of_described(job)
-    assert {"operator: rolling max by", "exchange: rescale"} <= shapes
-    calls = shapes_of_described(AsyncJobWriter(0).job())
-    assert {"operator: async", "async: ordered"} <= calls
 
 
 @pytest.mark.parametrize("generator", generators())

@@ -2,13 +2,9 @@ package flowsim.jobs;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.apache.flink.configuration.Configuration;
-import org.apache.flink.runtime.execution.ExecutionState;
-import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
-import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobmaster.JobResult;
 import org.apache.flink.runtime.minicluster.MiniCluster;
@@ -17,19 +13,17 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
-/** The embedded Flinks for all jobs of a test run: one task manager, or several; each started with its first job. */
+/** The embedded Flink for all jobs of a test run, started with the first one. */
 public final class Cluster {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int LONGEST_SECONDS = 60;
-    private static MiniCluster single;
-    private static MiniCluster spread;
+    private static MiniCluster cluster;
 
     private Cluster() {}
 
     /**
-     * Runs the job of the class {@code flowsim.jobs.<name>}; answers {@code {"log": {task: [event]}, "error": cause, "task":
-     * name}} and what the job adds. The error is the simple name and message of the innermost cause, or null, and then
-     * there is no name of the task that failed.
+     * Runs the job of the class {@code flowsim.jobs.<name>}; answers {@code {"log": {task: [event]}, "error": cause}}.
+     * The error is the simple name and message of the innermost cause, or null.
      */
     public static synchronized String run(String name, String parameters) throws Exception {
         JsonNode given = JSON.readTree(parameters);
@@ -38,24 +32,20 @@ public final class Cluster {
         String error = null;
         Map<String, Object> result = new LinkedHashMap<>();
         try {
-            error = run(job, given, result);
+            error = run(job, given);
         } catch (Throwable e) {
             error = innermost(e);
         }
         result.put("log", Log.all());
         result.put("error", error);
-        job.report(result);
         return JSON.writeValueAsString(result);
     }
 
-    private static String run(Job job, JsonNode given, Map<String, Object> answer) throws Exception {
-        Network network = job.network(given);
-        MiniCluster cluster = cluster(network != null && network.spread);
-        (network == null ? Network.DEFAULT : network).apply(cluster);
+    private static String run(Job job, JsonNode given) throws Exception {
+        MiniCluster cluster = cluster();
         Configuration settings = new Configuration();
         settings.setString("execution.buffer-timeout.interval", "0 ms");
         settings.setString("restart-strategy.type", "none");
-        job.configure(settings, given);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment(settings);
         env.setParallelism(1);
         job.build(env, given);
@@ -65,8 +55,6 @@ public final class Cluster {
             job.drive(cluster, graph.getJobID(), given);
             JobResult result =
                     cluster.requestJobResult(graph.getJobID()).get(LONGEST_SECONDS, TimeUnit.SECONDS);
-            failedTask(cluster.getExecutionGraph(graph.getJobID()).get(LONGEST_SECONDS, TimeUnit.SECONDS))
-                    .ifPresent(task -> answer.put("task", task));
             return result.getSerializedThrowable()
                     .map(e -> innermost(e.deserializeError(Cluster.class.getClassLoader())))
                     .orElse(null);
@@ -76,49 +64,26 @@ public final class Cluster {
         }
     }
 
-    /** The name of the task that failed first; mostly the others are cancelled. */
-    private static Optional<String> failedTask(AccessExecutionGraph graph) {
-        AccessExecutionVertex first = null;
-        for (AccessExecutionVertex vertex : graph.getAllExecutionVertices()) {
-            if (vertex.getExecutionState() == ExecutionState.FAILED
-                    && (first == null || failedAt(vertex) < failedAt(first))) {
-                first = vertex;
-            }
+    private static MiniCluster cluster() throws Exception {
+        if (cluster != null) {
+            return cluster;
         }
-        return Optional.ofNullable(first).map(AccessExecutionVertex::getTaskNameWithSubtaskIndex);
-    }
-
-    private static long failedAt(AccessExecutionVertex vertex) {
-        return vertex.getStateTimestamp(ExecutionState.FAILED);
-    }
-
-    private static MiniCluster cluster(boolean isSpread) throws Exception {
-        if (isSpread) {
-            spread = spread == null ? start(4, 2, "32kb") : spread;
-            return spread;
-        }
-        single = single == null ? start(1, 16, "4kb") : single;
-        return single;
-    }
-
-    private static MiniCluster start(int taskManagers, int slots, String segmentSize) throws Exception {
         Configuration settings = new Configuration();
-        settings.setString("taskmanager.load-balance.mode", "SLOTS");
         settings.setString("taskmanager.memory.network.min", "32mb");
         settings.setString("taskmanager.memory.network.max", "32mb");
         settings.setString("taskmanager.memory.managed.size", "16mb");
-        settings.setString("taskmanager.memory.segment-size", segmentSize);
+        settings.setString("taskmanager.memory.segment-size", "4kb");
         settings.setString("rest.bind-port", "0");
-        MiniCluster started =
+        cluster =
                 new MiniCluster(
                         new MiniClusterConfiguration.Builder()
-                                .setNumTaskManagers(taskManagers)
-                                .setNumSlotsPerTaskManager(slots)
+                                .setNumTaskManagers(1)
+                                .setNumSlotsPerTaskManager(16)
                                 .setConfiguration(settings)
                                 .withRandomPorts()
                                 .build());
-        started.start();
-        return started;
+        cluster.start();
+        return cluster;
     }
 
     private static String innermost(Throwable error) {

@@ -1,8 +1,6 @@
 package flowsim.jobs;
 
-import java.util.Map;
 import org.apache.flink.api.common.JobID;
-import org.apache.flink.configuration.Configuration;
 import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
@@ -14,17 +12,6 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 public interface Job {
     /** Adds sources, operators and sinks; parallelism is 1 unless set. */
     void build(StreamExecutionEnvironment env, JsonNode parameters) throws Exception;
-
-    /** Settings of the job; without a call the buffer timeout is 0 and nothing restarts. */
-    default void configure(Configuration settings, JsonNode parameters) {}
-
-    /** How the job uses the network; null: one task manager, and Flink's default buffers for every gate. */
-    default Network network(JsonNode parameters) {
-        return null;
-    }
-
-    /** Adds to the answer, after the job, beside its log and its error. */
-    default void report(Map<String, Object> answer) {}
 
     /** What is done to the job while it runs, such as stopping it; the default only waits for its end. */
     default void drive(MiniCluster cluster, JobID job, JsonNode parameters) throws Exception {}

@@ -1,123 +1,17 @@
-"""The shapes of scripted jobs with checkpoints, and of disturbed jobs."""
+"""The shapes of disturbed jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from flowsim.cluster.failures import FailTask, LoseJobManager, RunFailure
 from flowsim.cluster.run_actions import RunAction, TriggerSavepoint
-from flowsim.graph.checkpoint_settings import FixedDelayRestart
-from tests.support.conform.described_shapes import ORDERS, STATES
-from tests.support.conform.job_shapes import Life, Shapes, Window, add, add_exchange, pair
+from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from tests.support.conform.job_shapes import Life, Shapes, add, add_exchange
 from tests.support.jobs.disturbed_draws import random_actions, random_failures, random_job, with_failing_opens
 from tests.support.jobs.disturbed_jobs import DisturbedJob
-
-SCRIPTED: Final = {
-    "keyed": "keyed process function", "state": "keyed process function", "timers": "keyed process function",
-    "keyed_broadcast": "keyed broadcast process function", "keyed_co_process": "keyed co process function",
-    "window": "window", "sliding": "window", "session": "window", "count": "window", "async": "async",
-    "trace": "stateless function",
-}  # fmt: skip
-WINDOWS: Final = {
-    "window": Window("tumbling event time"), "sliding": Window("sliding event time"),
-    "session": Window("session event time"), "count": Window("count"),
-}  # fmt: skip
-ENDS: Final = {"savepoint": "savepoint", "retain": "retained checkpoint"}
-
-
-def checkpoints_of(params: dict[str, Any]) -> str:
-    if not params.get("enabled", True):
-        return "without an interval"
-    if params["mode"] != "EXACTLY_ONCE":
-        return "at least once"
-    if params.get("unaligned"):
-        return "unaligned after a timeout" if params["aligned_timeout_ms"] else "unaligned"
-    return "aligned"
-
-
-def shapes_of_scripted(case: dict[str, Any]) -> Shapes:
-    """Of a job of ``CheckpointJobWriter`` or ``UnalignedJobWriter``."""
-    shapes: Shapes = set()
-    params, kind = case["params"], case["job"]
-    operator = SCRIPTED[kind]
-    add(shapes, "operator", "own operator that emits before each barrier" if kind == "trace" else operator)
-    if kind in WINDOWS:
-        WINDOWS[kind].add_to(shapes)
-    if params.get("lateness"):
-        pair(shapes, "window x lateness", ["sliding event time"], ["allowed"])
-    if kind == "async":
-        add(shapes, "async", "ordered" if params["ordered"] else "unordered")
-    add(shapes, "chaining", *([] if params["chaining"] else ["disabled"]))
-    add(shapes, "sink", "commits", *(["commits again later"] if params["commit_retry"] else []))
-    if len(case["scripts"]) > 1 and operator not in ("keyed broadcast process function", "keyed co process function"):
-        add(shapes, "input", "union")
-    add(shapes, "max parallelism", "default" if params["max_parallelism"] == 128 else "set")
-    entries = [entry for source in case["scripts"] for script in source for entry in script]
-    checkpoints = checkpoints_of(params)
-    for source in case["scripts"]:
-        add(shapes, "source", "source function", "several subtasks" if len(source) > 1 else "one subtask")
-        for phase in case["phases"]:
-            exchange = "default" if kind == "async" else "hash"
-            add_exchange(shapes, operator, exchange, len(source), phase["parallelism"])
-    _add_orders(shapes, kind, entries, checkpoints)
-    steps = sorted(entries)
-    failures = _failures(steps, params)
-    ends = [_end(entry) for entry in steps if entry[1] in ("savepoint", "retain", "stop")]
-    parallelisms = tuple(phase["parallelism"] for phase in case["phases"])
-    if len(ends) >= len(parallelisms):
-        add(shapes, "end", ends[-1])
-    life = Life(checkpoints, failures, tuple(ends[: len(parallelisms) - 1]), parallelisms)
-    life.add_to(shapes, [operator])
-    if any(entry[1] == "hold" for entry in entries):
-        add(shapes, "checkpoint", "with data in flight")
-        pair(shapes, "in-flight data x failure", life.failures)
-        pair(shapes, "in-flight data x restore", life.ends)
-        pair(shapes, "in-flight data x operator", [operator])
-    snapshots = [entry[0] for entry in steps if entry[1] in ("ck", "ck_nowait_notify", "savepoint", "retain", "stop")]
-    ended = [entry[0] for entry in steps if entry[1] == "end"]
-    if snapshots and ended and min(ended) < max(snapshots):
-        add(shapes, "checkpoint", "after a source subtask has ended")
-    if any(entry[1] == "ck_nowait_notify" for entry in entries):
-        add(shapes, "checkpoint", "of which tasks need not know before the next element")
-    network = params.get("network")
-    if network is not None:
-        add(shapes, "task managers", "each subtask" if network["spread"] else "one")
-        add(shapes, "exclusive buffers", str(network["exclusive"]))
-        add(shapes, "floating buffers", str(network["floating"]))
-    return shapes
-
-
-def _add_orders(shapes: Shapes, kind: str, entries: Sequence[list[Any]], checkpoints: str) -> None:
-    orders = [entry[6] for entry in entries if entry[1] == "r"]
-    if kind == "state":
-        words = {STATES[order] for each in orders for order in each}
-        add(shapes, "state", *words)
-        pair(shapes, "state x checkpoint", words, [checkpoints])
-    elif kind == "keyed":
-        add(shapes, "state", "value", "operator list", "operator union list", "operator broadcast")
-        pair(
-            shapes, "state x checkpoint", ["operator list", "operator union list", "operator broadcast"], [checkpoints]
-        )
-    if kind in ("keyed", "timers", "keyed_co_process", "keyed_broadcast"):
-        words = {ORDERS[order] for each in orders for order in each[::2]}
-        add(shapes, "timers", *words)
-        pair(shapes, "timers x checkpoint", words, [checkpoints])
-
-
-def _failures(steps: Sequence[list[Any]], params: dict[str, Any]) -> tuple[str, ...]:
-    failures = ["of a source"] * sum(entry[1] == "fail" for entry in steps)
-    failures += ["at a record"] * len(params.get("fail_ids", ()))
-    failures += ["in a snapshot"] * ("snapshot_error" in params)
-    return tuple(failures)
-
-
-def _end(entry: list[Any]) -> str:
-    if entry[1] == "stop":
-        return "stop with drain" if entry[2] else "stop"
-    return ENDS[entry[1]]
-
 
 STEPS: Final = {
     "tumbling": "window", "sliding": "window", "session": "window", "lists": "window", "count_window": "window",
@@ -196,17 +90,7 @@ def _add_life(
     words += ["while an operator opens" for step in job.steps if step.failing_opens]
     if any(isinstance(each, FailTask) and each.attempt > 0 for each in failures):
         words.append("of a later attempt")
-    checkpoints = (
-        "none"
-        if job.checkpointing is None
-        else checkpoints_of(
-            {
-                "mode": "EXACTLY_ONCE" if job.checkpointing.exactly_once else "AT_LEAST_ONCE",
-                "unaligned": job.checkpointing.unaligned,
-                "aligned_timeout_ms": job.checkpointing.aligned_timeout_ms,
-            }
-        )
-    )
+    checkpoints = _checkpoints(job.checkpointing)
     ends = () if end is None else (end,)
     operators = {
         "stateless function" if STEPS[each.kind] in ("map", "filter", "flat map") else STEPS[each.kind]
@@ -215,6 +99,16 @@ def _add_life(
     before, behind = sum(job.parallelisms), sum(other.parallelisms)
     Life(checkpoints, tuple(words), ends, (before, behind) if ends else (before,)).add_to(shapes, operators)
     add(shapes, "action", *("savepoint" if isinstance(each, TriggerSavepoint) else "checkpoint" for each in actions))
+
+
+def _checkpoints(settings: CheckpointSettings | None) -> str:
+    if settings is None:
+        return "none"
+    if not settings.exactly_once:
+        return "at least once"
+    if settings.unaligned:
+        return "unaligned after a timeout" if settings.aligned_timeout_ms else "unaligned"
+    return "aligned"
 
 
 def _failure_word(failure: RunFailure) -> str:

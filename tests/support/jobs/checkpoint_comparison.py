@@ -10,8 +10,6 @@ from flowsim.cluster.job_status import JobStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.jobs.checkpoint_jobs import Event
 
-SNAPSHOT_CALLS = ("prepareSnapshotPreBarrier", "snapshotState", "notifyCheckpointComplete", "notifyCheckpointAborted")
-"""What a trace logs of a checkpoint, with its id."""
 ENDS = {JobStatus.FINISHED: "FINISHED", JobStatus.CANCELED: "CANCELED"}
 
 
@@ -20,12 +18,12 @@ def committed(commits: Iterable[Event]) -> set[str]:
     return {json.dumps(value) for _, (_, values), outcome in commits if outcome == "committed" for value in values}
 
 
-def comparable(events: Iterable[Event], *, with_notifications: bool) -> list[Event]:
-    """The events of a subtask; Flink's harness gives records without timestamp the lowest one."""
+def comparable(events: Iterable[Event]) -> list[Event]:
+    """The events of a subtask but its notifications; Flink's harness gives records without timestamp the lowest one."""
     return [
         [*event[:2], None] if event[0] == "rec" and event[2] == NO_TIMESTAMP else event
         for event in events
-        if with_notifications or event[0] != "complete"
+        if event[0] != "complete"
     ]
 
 
@@ -41,33 +39,15 @@ def is_last(name: str, names: Iterable[str]) -> bool:
     return not any(other.startswith(f"{what}@{phase}.{int(attempt) + 1}/") for other in names)
 
 
-def with_joined_lists(log: dict[str, list[Event]]) -> dict[str, list[Event]]:
-    """From the third phase on, joins what the subtasks of an attempt restored.
-
-    The second phase restored its lists in any order, so the places at which they are cut are not determined either.
-    """
-    joined: dict[str, list[Event]] = {}
-    for name, events in sorted(log.items()):
-        what, _, place = name.partition("@")
-        if what == "restore" and int(place.partition(".")[0]) >= 2:
-            [[is_restored, numbers, counts, checkpoint]] = events
-            name = f"{what}@{place.partition('/')[0]}/all"
-            before = joined.get(name, [[is_restored, [], counts, checkpoint]])[0][1]
-            events = [[is_restored, [*before, *numbers], counts, checkpoint]]
-        joined[name] = events
-    return joined
-
-
 def different_attempts(log: dict[str, list[Event]], attempts: dict[str, list[Event]]) -> list[str]:
     """The subtasks of attempts that saw something else than Flink's."""
     different = []
-    log, attempts = with_joined_lists(log), with_joined_lists(attempts)
     for name, theirs in attempts.items():
         ours = json.loads(json.dumps(log.get(name, [])))
         if name.startswith("restore"):
             ours, theirs = [[unordered(event) for event in events] for events in (ours, theirs)]
-        seen = comparable(ours, with_notifications=False)
-        expected = comparable(theirs, with_notifications=False)
+        seen = comparable(ours)
+        expected = comparable(theirs)
         if not is_last(name, attempts):
             length = min(len(seen), len(expected))
             seen, expected = seen[:length], expected[:length]
@@ -102,18 +82,9 @@ def without_late_snapshots(case: dict[str, Any], log: dict[str, list[Event]]) ->
 
 
 def until_savepoint(events: list[Event]) -> list[Event]:
-    """The events of a probe or a trace without the second snapshot after the end of event time or of the input."""
+    """The events of a probe without the second snapshot after the end of event time."""
     if ["wm", MAX_WATERMARK] not in events:
-        return _trace_until_savepoint(events)
+        return events
     end = events.index(["wm", MAX_WATERMARK])
     snapshots = [event for event in events[end:] if event[0] == "snapshot"]
     return [event for index, event in enumerate(events) if index < end or event not in snapshots[1:]]
-
-
-def _trace_until_savepoint(events: list[Event]) -> list[Event]:
-    end = next((index for index, event in enumerate(events) if event[1:] == ["endInput"]), None)
-    if end is None:
-        return events
-    late = {event[2] for event in events[end:] if event[1] == "snapshotState"}
-    late -= {min(late, default=0)}
-    return [event for event in events if event[1] not in SNAPSHOT_CALLS or event[2] not in late]

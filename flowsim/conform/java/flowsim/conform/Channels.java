@@ -31,13 +31,7 @@ import org.apache.flink.streaming.runtime.tasks.StreamTask;
 
 /** What is between the tasks of a job: in buffers that wait to be flushed, on the network, in buffers that wait to be read. */
 final class Channels {
-    private final boolean flushes;
     private final Map<ResultPartitionID, ResultSubpartition[]> senders = new HashMap<>();
-
-    /** {@code flushes}: whether a buffer that is not full is sent at some time; else it waits for an event. */
-    Channels(boolean flushes) {
-        this.flushes = flushes;
-    }
 
     void of(List<Task> tasks) throws ReflectiveOperationException {
         for (Task task : tasks) {
@@ -130,6 +124,6 @@ final class Channels {
 
     private boolean isToCome(Object only) {
         BufferConsumer buffer = ((BufferConsumerWithPartialRecordLength) only).getBufferConsumer();
-        return buffer.isFinished() || (flushes && buffer.isDataAvailable());
+        return buffer.isFinished() || buffer.isDataAvailable();
     }
 }

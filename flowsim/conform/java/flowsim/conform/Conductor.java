@@ -205,6 +205,11 @@ final class Conductor {
 
     private void settle() throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
+        for (Task task : tasks) {
+            for (int looks = 1; PlayedFunction.isToBegin(task); looks++) {
+                pause(looks, deadline, "its source function does not begin", task);
+            }
+        }
         for (int looks = 1; PlayedFunction.isAnyBusy() && !result.isDone() && !hasFailed(); looks++) {
             pause(looks, deadline, "a source function goes on", null);
         }
@@ -348,7 +353,7 @@ final class Conductor {
                         }
                     }
                     tasks = found;
-                    channels = new Channels(true);
+                    channels = new Channels();
                     channels.of(found);
                     return;
                 }

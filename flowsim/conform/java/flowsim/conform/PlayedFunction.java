@@ -9,12 +9,17 @@ import org.apache.flink.api.common.state.CheckpointListener;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
 import org.apache.flink.runtime.state.FunctionSnapshotContext;
+import org.apache.flink.runtime.taskmanager.Task;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
 import org.apache.flink.streaming.api.functions.source.legacy.RichParallelSourceFunction;
+import org.apache.flink.streaming.api.operators.StreamSource;
 import org.apache.flink.streaming.api.watermark.Watermark;
+import org.apache.flink.streaming.runtime.tasks.SourceStreamTask;
+import org.apache.flink.streaming.runtime.tasks.StreamTask;
 
 /** Plays a script as a source function, which makes its watermarks itself. */
 final class PlayedFunction extends RichParallelSourceFunction<Long> implements CheckpointedFunction, CheckpointListener {
@@ -29,6 +34,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     private transient ListState<String> state;
     private transient Failures failures;
     private transient volatile CountDownLatch waiting;
+    private transient volatile boolean hasBegun;
     private volatile boolean running = true;
 
     PlayedFunction(int node, JsonNode scripts) {
@@ -39,6 +45,17 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     static boolean isAnyBusy() {
         ENDING.removeIf(thread -> !thread.isAlive());
         return BUSY.size() > Pauses.sources() || !ENDING.isEmpty();
+    }
+
+    /** Whether the task runs, and the thread of its function does not yet. */
+    static boolean isToBegin(Task task) throws ReflectiveOperationException {
+        Object stream = Conductor.field(Task.class, task, "invokable");
+        if (task.getExecutionState() != ExecutionState.RUNNING || !(stream instanceof SourceStreamTask)) {
+            return false;
+        }
+        Object operator = Conductor.field(StreamTask.class, stream, "mainOperator"); // null if it had finished before
+        Object function = operator instanceof StreamSource ? ((StreamSource<?, ?>) operator).getUserFunction() : null;
+        return function instanceof PlayedFunction && !((PlayedFunction) function).hasBegun;
     }
 
     static void reset() {
@@ -72,6 +89,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     @Override
     public void run(SourceContext<Long> context) throws Exception {
         BUSY.add(this);
+        hasBegun = true;
         try {
             // All tasks run before the first of them gets something.
             await(ManualTime.nowNanos());
@@ -107,8 +125,11 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     private void await(long due) throws InterruptedException {
         CountDownLatch latch = new CountDownLatch(1);
         waiting = latch;
-        BUSY.remove(this);
-        ManualTime.wakeAt(due, node, script.subtask, () -> wake(latch));
+        synchronized (latch) {
+            // It is busy until the alarm is set: otherwise time could go on past it.
+            ManualTime.wakeAt(due, node, script.subtask, () -> wake(latch));
+            BUSY.remove(this);
+        }
         try {
             latch.await();
         } finally {

@@ -240,7 +240,9 @@ class Deployment:
     ) -> OperatorWrapper:
         node, vertex = chained.node, subtask.vertex
         random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
-        output = OperatorOutput(edges, random.randrange)
+        # Of their own: a restored operator goes on with its numbers, whatever markers there were.
+        markers = self.streams.stream("latency markers", vertex.id, chained.index, subtask.index)
+        output = OperatorOutput(edges, markers.randrange)
         executor = task.mailbox_processor.executor(chained.chain_index, node.name)
         processing_time = task.create_processing_time(chained.index, executor)
         deployed = OperatorDeployment(

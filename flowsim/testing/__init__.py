@@ -12,7 +12,6 @@ from flowsim.lazy_names import lazy_names as _lazy_names
 if TYPE_CHECKING:
     from flowsim.cluster.run_bounds import RunBounds
     from flowsim.faults.catalogue import Fault
-    from flowsim.testing.alignment_parts import AlignedSources, aligned_sources
     from flowsim.testing.assertions import assert_laws, assert_same_output_for_all_schedules, outputs, per_key_order
     from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
     from flowsim.testing.async_harness import AsyncFunctionHarness
@@ -26,32 +25,8 @@ if TYPE_CHECKING:
         MultipleInputOperatorHarness,
         OneInputOperatorHarness,
     )
-    from flowsim.testing.job_strategies import random_jobs
-    from flowsim.testing.part_strategies import (
-        answers_near_timeouts,
-        chained_calls,
-        ended_splits,
-        forced_alignments,
-        job_parts,
-        overtaking_barriers,
-        pending_timers,
-        restored_calls,
-        reused_records,
-        splits_with_idleness,
-        two_inputs,
-    )
-    from flowsim.testing.parts import (
-        AsyncPart,
-        JobPart,
-        PendingTimers,
-        Recovery,
-        SlowReader,
-        SplitsWithIdleness,
-        TwoInputs,
-    )
-    from flowsim.testing.random_job import RandomJob, SourceStage, Stage
     from flowsim.testing.runs import JobRun, run_job
-    from flowsim.testing.scenario_strategies import async_jobs, scenarios, window_jobs
+    from flowsim.testing.scenario_strategies import async_jobs, random_jobs, scenarios, window_jobs
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
     from flowsim.testing.strategies import (
         event_streams,
@@ -105,36 +80,13 @@ _MODULE_OF = {
     "register_part": "flowsim.testing.drawing.families",
     "FAMILIES": "flowsim.testing.drawing.families",
     "DrawnScenario": "flowsim.testing.drawing.drawn_scenario",
-    "random_jobs": "flowsim.testing.job_strategies",
+    "random_jobs": "flowsim.testing.scenario_strategies",
     "window_jobs": "flowsim.testing.scenario_strategies",
     "async_steps": "flowsim.testing.async_strategies",
     "async_jobs": "flowsim.testing.scenario_strategies",
-    "RandomJob": "flowsim.testing.random_job",
-    "SourceStage": "flowsim.testing.random_job",
-    "Stage": "flowsim.testing.random_job",
     "AsyncStep": "flowsim.testing.async_calls",
     "Answer": "flowsim.testing.async_calls",
     "Retry": "flowsim.testing.async_calls",
-    "job_parts": "flowsim.testing.part_strategies",
-    "answers_near_timeouts": "flowsim.testing.part_strategies",
-    "chained_calls": "flowsim.testing.part_strategies",
-    "reused_records": "flowsim.testing.part_strategies",
-    "forced_alignments": "flowsim.testing.part_strategies",
-    "overtaking_barriers": "flowsim.testing.part_strategies",
-    "pending_timers": "flowsim.testing.part_strategies",
-    "restored_calls": "flowsim.testing.part_strategies",
-    "splits_with_idleness": "flowsim.testing.part_strategies",
-    "ended_splits": "flowsim.testing.part_strategies",
-    "aligned_sources": "flowsim.testing.alignment_parts",
-    "two_inputs": "flowsim.testing.part_strategies",
-    "JobPart": "flowsim.testing.parts",
-    "AsyncPart": "flowsim.testing.parts",
-    "SlowReader": "flowsim.testing.parts",
-    "PendingTimers": "flowsim.testing.parts",
-    "SplitsWithIdleness": "flowsim.testing.parts",
-    "AlignedSources": "flowsim.testing.alignment_parts",
-    "TwoInputs": "flowsim.testing.parts",
-    "Recovery": "flowsim.testing.parts",
 }
 
 __all__ = [
@@ -178,32 +130,9 @@ __all__ = [
     "window_jobs",
     "async_steps",
     "async_jobs",
-    "RandomJob",
-    "SourceStage",
-    "Stage",
     "AsyncStep",
     "Answer",
     "Retry",
-    "job_parts",
-    "answers_near_timeouts",
-    "chained_calls",
-    "reused_records",
-    "forced_alignments",
-    "overtaking_barriers",
-    "pending_timers",
-    "restored_calls",
-    "splits_with_idleness",
-    "ended_splits",
-    "aligned_sources",
-    "two_inputs",
-    "JobPart",
-    "AsyncPart",
-    "SlowReader",
-    "PendingTimers",
-    "SplitsWithIdleness",
-    "AlignedSources",
-    "TwoInputs",
-    "Recovery",
 ]
 
 __getattr__, __dir__ = _lazy_names(__name__, _MODULE_OF)

@@ -1,7 +1,7 @@
 """Scripted asynchronous calls: each call answers after a given time with a given result.
 
-``ScriptedCalls`` is a function with scripted answers. An ``AsyncStep`` is an async operator of a random job, which also
-computes the expected output.
+``ScriptedCalls`` is a function with scripted answers. An ``AsyncStep`` is an async operator, which also computes the
+expected output.
 
 >>> calls = ScriptedCalls(lambda value, attempt: Reply(5, error=OSError()) if attempt == 1 else Reply(2, (value,)))
 >>> calls.reply("a", 2)

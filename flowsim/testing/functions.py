@@ -64,11 +64,13 @@ __all__ = [
     "Contexts",
     "ContextsOfTwo",
     "LateOpening",
+    "OneRecord",
     "OperatorStates",
     "OrderedTrigger",
     "Orders",
     "OrdersOfTwo",
     "OrdersWithRules",
+    "Punctual",
     "Rules",
     "Watermarks",
     "WindowContents",
@@ -313,6 +315,32 @@ class LateOpening(MapFunction):
 
     def map(self, value: Any) -> object:
         return value
+
+
+class OneRecord(MapFunction):
+    """Emits every record in the same list, which the next one overwrites: with object reuse, one object for all of them."""
+
+    def __init__(self) -> None:
+        self._record: list[object] = []
+
+    def map(self, value: Any) -> object:
+        self._record[:] = value
+        return self._record
+
+
+class Punctual(ProcessFunction):
+    """Fails at a record that comes 1.5 s or more of processing time after the first one of an attempt."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._first_ms: int | None = None
+
+    def process_element(self, value: Record, ctx: ProcessFunction.Context) -> Iterable[object]:
+        now_ms = ctx.timer_service().current_processing_time()
+        if self._first_ms is None:
+            self._first_ms = now_ms
+        if now_ms - self._first_ms >= 1_500:
+            raise RuntimeError(f"{text_of(value)} comes {now_ms - self._first_ms} ms after the first record")
+        yield value
 
 
 class Watermarks(WatermarkGenerator):

@@ -42,7 +42,6 @@ from flowsim.testing.drawing.drawn_scenario import DrawnScenario
 from flowsim.testing.failures import Failure
 from flowsim.testing.last_run import LAST_RUN
 from flowsim.testing.observed_sinks import also_into
-from flowsim.testing.random_job import RandomJob
 from flowsim.testing.schedule import FIFO, Schedule
 from flowsim.trace.run_trace import Trace, TraceOptions
 from flowsim.units import NS_PER_MS
@@ -55,8 +54,8 @@ if TYPE_CHECKING:
 _MOST_DATA = 2_000
 """Characters of the data that a message shows."""
 
-Job = StreamExecutionEnvironment | StreamGraph | RandomJob | DrawnScenario
-"""A job to run: an environment with streams, its stream graph, a job description, or a drawn scenario."""
+Job = StreamExecutionEnvironment | StreamGraph | DrawnScenario
+"""A job to run: an environment with streams, its stream graph, or a drawn scenario."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +71,12 @@ class ObservedGraph:
         return tuple(node.source for node in self.graph.nodes.values() if node.source is not None)
 
 
-def observe(job: StreamExecutionEnvironment | StreamGraph | RandomJob) -> ObservedGraph:
+def observe(job: StreamExecutionEnvironment | StreamGraph) -> ObservedGraph:
     """Copies a graph and collects its output; the job itself is unchanged and can run again.
 
     An operator whose main output has no reader gets a collecting sink after each of its subtasks.
     """
-    environment = job.build() if isinstance(job, RandomJob) else job
-    original = environment.stream_graph() if isinstance(environment, StreamExecutionEnvironment) else environment
+    original = job.stream_graph() if isinstance(job, StreamExecutionEnvironment) else job
     graph = StreamGraph(original.name, replace(original.settings), dict(original.nodes), list(original.edges))
     read = {edge.source_id for edge in original.edges if edge.side_output is None}
     ends: dict[str, CollectSink] = {}

@@ -63,6 +63,20 @@ def scenarios(
 
 
 @st.composite
+def random_jobs(
+    draw: st.DrawFn, *, max_sources: int = 3, max_operators: int = 4, max_parallelism: int = 4, max_entries: int = 36
+) -> DrawnScenario:
+    """Draws scenarios of every family, which finish by themselves: no action ends the job, and it has no phases.
+
+    ``DrawnScenario.expected`` has the records of each sink that no schedule changes. Examples shrink to the family
+    ``plain``.
+    """
+    sizes = Sizes(max_sources, max_operators, max_parallelism, max_entries)
+    family = draw(st.sampled_from(FAMILIES))
+    return draw_scenario(_HypothesisChoices(draw), family, determined=False, sizes=sizes, may_be_ended=False)
+
+
+@st.composite
 def window_jobs(
     draw: st.DrawFn, *, max_sources: int = 1, max_operators: int = 2, max_parallelism: int = 2, max_entries: int = 36
 ) -> DrawnScenario:

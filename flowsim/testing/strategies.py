@@ -1,4 +1,4 @@
-"""Hypothesis strategies for job properties: data, sources, settings, schedules (whole jobs: ``job_strategies``).
+"""Hypothesis strategies for job properties: data, sources, settings, schedules (whole jobs: ``scenario_strategies``).
 
 Examples are small by default and shrink to fewer records, smaller numbers and the FIFO schedule.
 """

@@ -101,12 +101,7 @@ FROZEN = {
         AsyncFunctionHarness ScriptedCalls Reply Fault event_streams flat_records values scalars keys timestamps
         seeds policies schedules scripted_sources job_settings network_settings scenarios numbered_scenario
         register_part FAMILIES DrawnScenario random_jobs window_jobs async_steps
-        async_jobs RandomJob SourceStage Stage AsyncStep Answer Retry job_parts answers_near_timeouts
-        chained_calls reused_records
-        forced_alignments overtaking_barriers pending_timers restored_calls splits_with_idleness
-        ended_splits aligned_sources AlignedSources two_inputs JobPart AsyncPart SlowReader
-        PendingTimers SplitsWithIdleness TwoInputs
-        Recovery
+        async_jobs AsyncStep Answer Retry
     """,
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import event, given, settings
@@ -17,10 +18,10 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.graph.job_settings import AdaptivePartitionerSettings, BufferDebloatSettings, Link
+from flowsim.graph.job_settings import Link
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.law import Verdict
-from flowsim.testing import RandomJob, Schedule, random_jobs, run_job, schedules
+from flowsim.testing import DrawnScenario, Schedule, run_job, scenarios, schedules
 from flowsim.testing.runs import observe
 from tests.support.examples import examples
 from tests.support.jobs.small_jobs import SmallJob
@@ -28,36 +29,52 @@ from tests.support.jobs.small_jobs import SmallJob
 pytestmark = pytest.mark.property
 
 
-def narrow_settings() -> st.SearchStrategy[dict[str, object]]:
+@st.composite
+def narrow_jobs(draw: st.DrawFn) -> DrawnScenario:
     """Down to the least that is accepted; a record takes 5 bytes and more, so with 8 bytes it spans segments."""
-    return st.fixed_dictionaries(
-        {
-            "segment_size_bytes": st.sampled_from([64, 256, 32, 8]),
-            "exclusive_buffers_per_channel": st.sampled_from([1, 0, 2]),
-            "floating_buffers_per_gate": st.sampled_from([1, 2, 8]),
-            "max_buffers_per_channel": st.sampled_from([2, 3, 10]),
-            "overdraft_buffers": st.sampled_from([0, 1, 20]),
-            "buffer_timeout_ms": st.sampled_from([-1, 0, 100, 1]),
-            "operator_chaining": st.booleans(),
-            "exchange": st.sampled_from(["pipelined_bounded"] * 3 + ["pipelined", "blocking"]),
-            "adaptive_partitioner": st.sampled_from([None, None, AdaptivePartitionerSettings(2), True]),
-            "buffer_debloat": st.sampled_from([None, None, BufferDebloatSettings(period_ms=1, minimum_bytes=1)]),
-        }
-    )
+    job = draw(scenarios(["plain"]))
+    drawn: dict[str, Any] = job.data.get("settings", {})  # type: ignore[assignment]
+    kept = {name: drawn[name] for name in ("auto_watermark_interval", "restart_strategy") if name in drawn}
+    narrow = {
+        "segment_size": st.sampled_from([64, 256, 32, 8]),
+        "exclusive_buffers_per_channel": st.sampled_from([1, 0, 2]),
+        "floating_buffers_per_gate": st.sampled_from([1, 2, 8]),
+        "max_buffers_per_channel": st.sampled_from([2, 3, 10]),
+        "overdraft_buffers": st.sampled_from([0, 1, 20]),
+        "buffer_timeout": st.sampled_from(["never", 0, "100 ms", "1 ms"]),
+        "operator_chaining": st.booleans(),
+        "exchange": st.sampled_from(["pipelined_bounded"] * 3 + ["pipelined", "blocking"]),
+    }
+    options = {
+        "adaptive_partitioner": st.sampled_from([{"max_traverse_size": 2}, {}]),
+        "buffer_debloat": st.just({"period": "1 ms", "minimum_size": 1}),
+    }
+    settings = kept | draw(st.fixed_dictionaries(narrow, optional=options))
+    operators = {name: wide(block) for name, block in job.data["operators"].items()}  # type: ignore[attr-defined]
+    parts = {"sources": job.data["sources"], "operators": operators, "sinks": job.data["sinks"]}
+    return DrawnScenario({"flowsim": 1, "name": "narrow", "settings": settings, **parts})
+
+
+def wide(block: dict[str, Any]) -> dict[str, Any]:
+    """An operator with 20 results for each record where it had two."""
+    each = block.get("flat_map", {}).get("each")
+    if each != "(n, n + 1)":
+        return block
+    return block | {"flat_map": block["flat_map"] | {"each": f"({', '.join(f'n + {step}' for step in range(20))})"}}
 
 
 @dataclass(frozen=True)
 class Case:
     """A job in its narrow world. ``spare``: segments beyond the least that deployment accepts; None: memory is ample."""
 
-    job: RandomJob
+    job: DrawnScenario
     task_managers: object
     links: tuple[Link, ...]
     spare: int | None
     schedule: Schedule
 
     def graph(self) -> StreamGraph:
-        graph = self.job.build().stream_graph("narrow")
+        graph = self.job.build()
         graph.settings = replace(graph.settings, task_managers=self.task_managers, links=self.links)  # type: ignore[arg-type]
         if self.spare is not None:
             graph.settings.network_buffers = least_memory(deployed(graph)) + self.spare
@@ -77,13 +94,12 @@ def least_memory(execution: ExecutionGraph) -> int:
 
 
 @st.composite
-def placements(draw: st.DrawFn, job: RandomJob) -> object:
+def placements(draw: st.DrawFn, job: DrawnScenario) -> object:
     """Each alone, all together, or every subtask that stands alone in a chain thrown onto one of three."""
     if not draw(st.booleans()):
         return draw(st.sampled_from(["each", "one"]))
-    graph = job.build().stream_graph("placed")
     managers: dict[str, list[str]] = {"a": [], "b": [], "c": []}
-    for vertex in create_job_graph(observe(graph).graph).vertices:
+    for vertex in create_job_graph(observe(job.build()).graph).vertices:
         for subtask in range(vertex.parallelism):
             owner = draw(st.sampled_from(["a", "b", "c", "own"]))
             if owner != "own":
@@ -93,14 +109,14 @@ def placements(draw: st.DrawFn, job: RandomJob) -> object:
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    job = draw(random_jobs(settings=narrow_settings(), max_records=8, max_fan_out=20))
+    job = draw(narrow_jobs())
     link = st.builds(
         Link,
         latency_ns=st.sampled_from([0, 5_000, 3_000_000]),
         bytes_per_second=st.sampled_from([None, 10_000, 1_000_000]),
     )
     # A link that no edge goes over is refused.
-    links = draw(st.lists(link, max_size=1)) if deployed(job.build().stream_graph("edges")).expansions else []
+    links = draw(st.lists(link, max_size=1)) if deployed(job.build()).expansions else []
     return Case(job, draw(placements(job)), tuple(links), draw(st.sampled_from([0, 0, 1, 3, None])), draw(schedules()))
 
 
@@ -112,7 +128,7 @@ def test_every_job_finishes_and_loses_nothing(case: Case) -> None:
     run = run_job(graph, schedule=case.schedule, level=level)
     event(f"exchange {graph.settings.exchange}, links {bool(case.links)}, spare {case.spare}")
     assert run.result.status is JobStatus.FINISHED, run.result.report
-    assert {end: Counter(run.values(end)) for end in case.job.ends} == case.job.expected()
+    assert {sink: Counter(run.values(sink)) for sink in case.job.expected} == case.job.expected
     if level is Level.FULL:
         assert [outcome for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED] == []
 

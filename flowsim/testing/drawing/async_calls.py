@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from flowsim.testing.drawing.draft import FIELDS, Block, Draft, Stream, ms
 from flowsim.testing.drawing.edges import can_be_keyed, keyed, some_key, united, unkeyed
 from flowsim.testing.drawing.operators import chaining
+from flowsim.testing.drawing.orders import python, taken
 from flowsim.testing.drawing.two_inputs import add_connect
+
+_TYPES: Final = {"long", "string", "int"}
 
 
 def add_async(draft: Draft) -> bool:
@@ -63,6 +67,8 @@ def add_async(draft: Draft) -> bool:
 def _before(draft: Draft) -> Stream | None:
     """Adds an operator directly before the calls, in most cases one of their chain; returns its stream, or None."""
     choices = draft.choices
+    if not draft.is_determined and choices.often(15):
+        return _in_one_record(draft)
     if not choices.often(30):
         return None
     if choices.often(40):
@@ -75,6 +81,18 @@ def _before(draft: Draft) -> Stream | None:
     block["flat_map"] = {"each": "(n, n + 1)", "into": "n", "type": "long", "keep": ["id", "k"]}
     draft.add_operator(block, replace(stream, name=draft.next_name(), fields=FIELDS))
     return draft.streams[-1]
+
+
+def _in_one_record(draft: Draft) -> Stream | None:
+    """Adds a function that emits one mutable record again and again, which the calls must copy under object reuse."""
+    stream = draft.pick(lambda stream: set(stream.fields.values()) <= _TYPES)
+    if stream is None:
+        return None
+    draft.settings["object_reuse"] = True
+    block: Block = {"input": draft.read(stream), "parallelism": stream.parallelism}
+    block["map"] = python("OneRecord", fields=dict(stream.fields))
+    draft.add_operator(block, replace(stream, name=draft.next_name()))
+    return taken(draft, draft.streams[-1])
 
 
 def _answers(draft: Draft) -> Block:

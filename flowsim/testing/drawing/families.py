@@ -74,8 +74,8 @@ def draw_scenario(
     """Draws a scenario of a family.
 
     ``failing``: without checkpoints, a record or a timeout may fail the job. ``parts``: the operators, instead of those
-    of the family. ``may_be_ended``: an action may end the job before its sources do, or failures of a job without
-    checkpoints repeat records.
+    of the family. ``may_be_ended``: an action may end the job before its sources do, the job may have phases, and
+    failures of a job without periodic checkpoints may repeat records.
     """
     draft = Draft(choices, family, determined, sizes)
     draft.may_fail = failing and family not in ("checkpoints", "unaligned")
@@ -87,10 +87,10 @@ def draw_scenario(
     choices.some(lambda: choices.one_of(parts)(draft), 0, sizes.operators - 1)
     _add_sinks(draft)
     if family in ("checkpoints", "unaligned"):
-        add_checkpoints(draft)
+        add_checkpoints(draft, must_finish=not may_be_ended)
     elif draft.opens_late or (may_be_ended and choices.often(8) and not draft.fails):
         add_failures(draft)
-    if family in ("checkpoints", "unaligned") and choices.often(30):
+    if family in ("checkpoints", "unaligned") and may_be_ended and choices.often(30):
         add_phases(draft)
     elif may_be_ended and choices.often(8) and not draft.waits and not draft.read_orders:
         add_end(draft)

@@ -39,16 +39,20 @@ def _add_seen(draft: Draft, block: Block, stream: Stream) -> None:
     add_numbers(draft, stream, {"id": "len(coalesce(record, ''))", "k": "coalesce(key, '')", "n": "len(state)"})
 
 
-def _groups(draft: Draft, stream: Stream) -> list[tuple[str, ...]]:
+def _add_ordering(draft: Draft, stream: Stream) -> Stream:
+    """Adds the map before a keyed function; returns its stream, with timestamps if those of what the function emits."""
     choices = draft.choices
     groups: list[tuple[str, ...]] = [_STATES]
     if stream.has_timestamps and choices.often(50):
         groups.append(_EVENT)
-    if choices.often(30):
+    may_restore_timers = not draft.is_determined and draft.family in ("checkpoints", "unaligned")
+    if choices.often(60 if may_restore_timers else 30):
         groups.append(_CLOCK)
     if choices.often(20):
         groups.append(("side",))
-    return groups
+    ordered = add_ordering(draft, stream, *groups)
+    # What a timer of processing time emits has no timestamp.
+    return replace(ordered, has_timestamps=ordered.has_timestamps and _CLOCK not in groups)
 
 
 def add_orders(draft: Draft) -> bool:
@@ -56,7 +60,7 @@ def add_orders(draft: Draft) -> bool:
     stream = united(draft, can_be_keyed(draft))
     if stream is None:
         return False
-    ordered = add_ordering(draft, stream, *_groups(draft, stream))
+    ordered = _add_ordering(draft, stream)
     block, width = keyed(draft, ordered, "k")
     block["process"] = python("Orders")
     _add_seen(draft, block, replace(ordered, name=draft.next_name(), parallelism=width, is_spread=width > 1))
@@ -70,7 +74,7 @@ def add_orders_of_two(draft: Draft) -> bool:
     if pair is None:
         return False
     is_keyed = choices.often(50)
-    first, second = (add_ordering(draft, each, *_groups(draft, each)) for each in pair)
+    first, second = (_add_ordering(draft, each) for each in pair)
     if is_keyed:
         width = draft.width()
         block: Block = {"input": draft.read(first), "parallelism": width}
@@ -94,7 +98,7 @@ def add_rules(draft: Draft) -> bool:
     if pair is None:
         return False
     is_keyed = choices.often(70)
-    first = add_ordering(draft, pair[0], *_groups(draft, pair[0]))
+    first = _add_ordering(draft, pair[0])
     second = add_ordering(draft, pair[1], _RULES)
     if is_keyed:
         width = draft.width()

@@ -34,6 +34,7 @@ def add_settings(draft: Draft) -> None:
     if draft.is_determined:
         settings |= {"cost": 0, "buffer_timeout": 0}
         return
+    has_barriers = draft.family == "unaligned"
     has_markers = choices.often(25) and not draft.waits
     if has_markers:
         settings["latency_interval"] = ms(choices.one_of([10, 3, 1]))
@@ -45,14 +46,17 @@ def add_settings(draft: Draft) -> None:
             "buffer_timeout": [ms(100), ms(10), 0, *([] if draft.waits else [ms(1), "never"])],
             "segment_size": [32_768, 256, 64, 16],
             "overdraft_buffers": [20, 5, 0],
-            # Rule 5.35: with 2 buffers for each channel a marker can stop a broadcast for good.
-            "max_buffers_per_channel": [10] if has_markers else [10, 3, 2],
+            # Rule 5.35: with 2 buffers for each channel a marker can stop a broadcast for good. Where exchanges whose barriers
+            # overtake data meet others, tasks wait for each other: checkpoint after checkpoint expires.
+            "max_buffers_per_channel": [10] if has_markers or has_barriers else [10, 3, 2],
             "exchange": ["pipelined_bounded", "pipelined", *(["blocking"] if is_simple else [])],
             "interruptible_timers": [False] * 6 + [True],
             "cost": ["1 us", 0, "200 us", "1 ms"],
             "budget_records": [4_096, 16, 1],
         },
     )
+    if (has_barriers or any("idle_after" in str(block) for block in draft.sources.values())) and choices.often(35):
+        _let_sources_wait(draft, {} if has_markers or has_barriers else {"max_buffers_per_channel": 3})
     for block in draft.operators.values():
         if choices.often(20):
             block["cost"] = choices.one_of(["3 ms", "15 ms", {"default": "1 ms", "subtasks": {"0": "6 ms"}}])
@@ -71,3 +75,18 @@ def add_settings(draft: Draft) -> None:
     elif not has_managers and choices.often(15):
         # With the subtasks of its chain.
         settings["task_managers"] = {"left": [f"{choices.one_of(list(draft.parallelism))}/0"]}
+
+
+def _let_sources_wait(draft: Draft, fewer: Mapping[str, object]) -> None:
+    """Makes buffers few and the readers of sources slow, so that sources wait for output, and barriers overtake data."""
+    few = {
+        "exclusive_buffers_per_channel": 1,
+        "floating_buffers_per_gate": 1,
+        "overdraft_buffers": 0,
+        "segment_size": 16,
+    }
+    draft.settings |= {**few, "buffer_timeout": 0, **fewer}
+    for block in draft.operators.values():
+        read = block["input"] if isinstance(block["input"], list) else [block["input"]]
+        if draft.sources.keys() & set(read) and "Punctual" not in str(block):
+            block |= {"chaining": "never", "cost": "15 ms"}

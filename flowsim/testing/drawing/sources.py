@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from flowsim.testing.drawing.draft import FIELDS, GAP_MS, Block, Draft, Stream, ms
+from flowsim.testing.drawing.orders import python, taken
 
 PERIODS_MS: Final = (90, 110, 130, 150, 170, 250)
 """Of periodic watermarks in determined scenarios: longer than the number of steps, so that none meets a step."""
@@ -55,7 +57,10 @@ def add_sources(draft: Draft) -> None:
         draft.settings["auto_watermark_interval"] = ms(
             choices.one_of(PERIODS_MS if draft.is_determined else [10, 25, 200])
         )
-    disorder_ms = _play(draft, drafts)
+    # With steps, records come between checkpoints, too.
+    is_paced = not draft.is_determined and draft.family in ("checkpoints", "unaligned") and choices.often(60)
+    gap_ms = choices.one_of([5, 1, 20]) if is_paced else 0
+    disorder_ms = _play(draft, drafts, has_steps=draft.is_determined or is_paced)
     periodic = True
     aligned = choices.often(12) and not any(source.is_legacy for source in drafts)
     for source in drafts:
@@ -67,6 +72,8 @@ def add_sources(draft: Draft) -> None:
         script: dict[str, object] = {"fields": dict(draft.fields)}
         if draft.is_determined:
             script["gap"] = ms(GAP_MS)
+        elif gap_ms:
+            script["gap"] = ms(gap_ms)
         width = len(source.scripts)
         block: Block = {"script": script}
         if source.is_dynamic:
@@ -82,8 +89,36 @@ def add_sources(draft: Draft) -> None:
             source.name, draft.fields, width, frozenset([source.name]), source.has_timestamps, is_single=width == 1
         )
         draft.add_source(block, stream)
-    if not draft.is_determined and len(drafts) < draft.sizes.sources and choices.often(15):
+    if draft.is_determined or len(drafts) >= draft.sizes.sources:
+        return
+    if choices.often(15):
         _add_other(draft, f"s{len(drafts)}")
+    elif len(drafts) + 1 < draft.sizes.sources and choices.often(12):
+        _add_aligned_pair(draft)
+
+
+def _add_aligned_pair(draft: Draft) -> None:
+    """Adds two sources of one group: one waits for the other, which lags, and goes on when the other is idle."""
+    choices = draft.choices
+    alignment = {"group": "pair", "max_drift": ms(choices.one_of([20, 10, 30])), "interval": "10 ms"}
+    strategy: Block = {"timestamp": "timestamp", "max_out_of_orderness": "3 ms", "emit": "periodic"}
+    strategy |= {"idle_after": ms(choices.one_of([40, 60])), "alignment": alignment}
+    split: Block = {"split": "p"} if choices.often(50) else {}
+    draft.settings["auto_watermark_interval"] = "10 ms"
+    for name, (gap_ms, pace_ms, count) in {"ahead": (5, 20, 10), "behind": (30, 2, 6)}.items():
+        script: Script = []
+        for number in range(choices.integer(count - 2, count)):
+            entry: Block = {"record": [number, "abc"[number % 3], number], "timestamp": number * pace_ms, **split}
+            script += [{"sleep": ms(gap_ms)}, entry]
+        if name == "behind":
+            script.insert(-1, {"sleep": "2 s"})
+        block: Block = {"script": {"fields": dict(FIELDS), "subtasks": [script]}, "watermarks": dict(strategy)}
+        draft.add_source(block, Stream(name, FIELDS, 1, frozenset([name]), is_single=True))
+    ahead = taken(draft, next(stream for stream in draft.streams if stream.name == "ahead"))
+    process = python("Punctual", fields=dict(FIELDS))
+    block = {"input": draft.read(ahead), "parallelism": 1, "process": process}
+    draft.add_operator(block, replace(ahead, name=draft.next_name()))
+    taken(draft, draft.streams[-1])
 
 
 def _add_other(draft: Draft, name: str) -> None:
@@ -119,7 +154,7 @@ def _add_other(draft: Draft, name: str) -> None:
     draft.add_source(block, Stream(name, FIELDS, width, frozenset([name]), is_single=width == 1))
 
 
-def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> int:
+def _play(draft: Draft, sources: Sequence[_SourceDraft], *, has_steps: bool) -> int:
     """Writes the entries of all scripts in one order, and an end of each; returns their greatest disorder in ms."""
     choices = draft.choices
     places = [(source, subtask) for source in sources for subtask in range(len(source.scripts))]
@@ -137,7 +172,7 @@ def _play(draft: Draft, sources: Sequence[_SourceDraft]) -> int:
         number += 1
         if entry is None:
             return
-        if draft.is_determined and "sleep" not in entry:
+        if has_steps and "sleep" not in entry:
             entry["step"] = step
         source.scripts[subtask].append(entry)
 
@@ -199,7 +234,8 @@ def _strategy(draft: Draft, source: _SourceDraft, disorder_ms: int, *, may_be_pe
         drift_ms = choices.one_of([30, 5, 100])
         strategy["alignment"] = {"group": "aligned", "max_drift": ms(drift_ms), "interval": ms(interval_ms)}
     # Rule 8.24: a split that alignment pauses just before it becomes idle waits for ever.
-    if kind == "periodic" and choices.often(40) and not (aligned and any(source.splits)):
+    percent = 80 if any(source.splits) and not draft.is_determined else 40
+    if kind == "periodic" and choices.often(percent) and not (aligned and any(source.splits)):
         strategy["idle_after"] = ms(choices.one_of([130, 250, 400] if draft.is_determined else [15, 40, 250]))
     return strategy
 

@@ -12,11 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from flowsim.testing import random_jobs
 from tests.support.conform.disturbed_shapes import shapes_of_disturbed
-from tests.support.conform.drawn_shapes import shapes_of_random
 from tests.support.conform.job_shapes import Shapes
-from tests.support.drawn import drawn
 
 JOBS: Final = 3_000
 """Of each generator, by the seeds from 0 on."""
@@ -25,11 +22,7 @@ COUNTS: Final = Path(__file__).with_name("old_job_shapes.json")
 
 def generators() -> Mapping[str, Callable[[int], Shapes]]:
     """The shapes of the job of a seed, by generator."""
-    random = random_jobs()
-    return {
-        "disturbed jobs": shapes_of_disturbed,
-        "random_jobs": lambda seed: shapes_of_random(drawn(random, seed)),
-    }
+    return {"disturbed jobs": shapes_of_disturbed}
 
 
 def counted(jobs: int = JOBS) -> dict[str, dict[str, int]]:

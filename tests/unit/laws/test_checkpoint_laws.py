@@ -34,7 +34,6 @@ from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.testing import PendingTimers, RandomJob, Recovery, SourceStage, run_job
 from flowsim.units import NS_PER_MS
 from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
@@ -521,21 +520,25 @@ def test_source_emits_restored_elements_while_an_async_operator_behind_it_opens(
 
 
 def test_source_that_contains_a_record_again_behind_a_failure_satisfies_exactly_once() -> None:
-    readings = (("d", 4), ("b", 30), ("a", 7), ("d", 40), ("d", 9), ("c", 30), ("b", 8), ("d", 4))
-    part = PendingTimers((readings,), 4, Recovery(CheckpointSettings(10), fails_at=0))
-    run = run_job(RandomJob((SourceStage(((1,),)),), (), {}, (part,)))
-    restarts = [row for row in run.facts.rows("restarts") if row[2] == RestartAction.RESTART and row[6] > 0]
+    numbers = [4, 30, 7, 40, 9, 31, 8, 4]
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.configure(checkpointing=CheckpointSettings(10), restart_strategy=FixedDelayRestart(1, 0))
+    source = env.add_source(ScriptedSource([part for n in numbers for part in (record(n), sleep(4))]))
+    source.rebalance().map(lambda value: value).name("last").sink_to(CollectSink())
+    facts = MemoryRecorder(Level.FULL)
+    MiniCluster(env.stream_graph(), RunOptions(failures=(FailTask("last", at_record=4),), recorder=facts)).run()
+    restarts = [row for row in facts.rows("restarts") if row[2] == RestartAction.RESTART and row[6] > 0]
     assert restarts, "the job restarts from a checkpoint"
-    (outcome,) = [each for each in run.outcomes if each.law == "exactly-once"]
+    (outcome,) = [each for each in check_all(facts) if each.law == "exactly-once"]
     assert (outcome.verdict, outcome.rows_examined > 0) == (Verdict.HOLDS, True)
 
     def repeat(rows: list[Row]) -> list[Row]:
         """The source reads its first record again when it is restored, and then goes on."""
         sent = [r for r in rows if r["task"] == restarts[0][4] and r["kind"] == ElementKind.RECORD]
-        new = [row for row in sent if run.facts.attempt(row["task"], row["seq"]) == 1]
+        new = [row for row in sent if facts.attempt(row["task"], row["seq"]) == 1]
         for row, before in zip(reversed(new), [*reversed(new[:-1]), sent[0]], strict=True):
             row["fingerprint"] = before["fingerprint"]
         return rows
 
-    (outcome,) = [o for o in check_all(DamagedFacts(run.facts, "sent", repeat)) if o.law == "exactly-once"]
+    (outcome,) = [o for o in check_all(DamagedFacts(facts, "sent", repeat)) if o.law == "exactly-once"]
     assert "a record was sent once before a failure, and counts twice after it" in {r["what"] for r in outcome.evidence}

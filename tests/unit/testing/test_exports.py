@@ -29,7 +29,7 @@ def run(before: str, after: str) -> list[str]:
 
 
 def test_async_steps_is_the_strategy_after_any_import() -> None:
-    for before in ("AsyncStep", "async_jobs", "RandomJob", "flowsim.testing.async_strategies"):
+    for before in ("AsyncStep", "async_jobs", "flowsim.testing.async_strategies"):
         assert run(before, "nothing") == ["True"]
 
 

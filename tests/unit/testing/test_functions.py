@@ -8,6 +8,7 @@ import pytest
 
 import flowsim
 from flowsim.errors import JobFailed
+from flowsim.testing.functions import OneRecord
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.jobs.scenarios import refused
 
@@ -238,3 +239,13 @@ def test_a_function_fails_when_it_opens_in_its_first_attempts() -> None:
     assert (run.result.status.value, run.result.restarts) == ("finished", 2)
     failed = flowsim.run_scenario(text.replace("attempts: 2", "attempts: 1"))
     assert "attempt 1 does not open" in str(failed.result.error)
+
+
+def test_one_record_is_overwritten_by_the_next_one_and_punctual_fails_at_a_late_one() -> None:
+    one = OneRecord()
+    first = one.map((1, "a"))
+    assert (one.map((2, "b")) is first, first) == (True, [2, "b"])
+    operator = function("Punctual", "{n: long, key: string, orders: string}")
+    assert len(rows(job(["1, a, ''", "{sleep: 1400 ms}", "2, a, ''"], operator))) == 2
+    failed = flowsim.run_scenario(job(["1, a, ''", "{sleep: 1500 ms}", "2, a, ''"], operator))
+    assert "2 a comes 1500 ms after the first record" in str(failed.result.error)

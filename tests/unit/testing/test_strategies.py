@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
@@ -12,21 +10,15 @@ from flowsim.connectors import script
 from flowsim.connectors.script import RecordEntry, ScriptedSource, WatermarkEntry, record, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
-from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.testing import (
     FIFO,
-    PendingTimers,
-    RandomJob,
-    Recovery,
     Schedule,
-    SourceStage,
     assert_laws,
     event_streams,
     flat_records,
     job_settings,
     keys,
     policies,
-    run_job,
     scalars,
     schedules,
     scripted_sources,
@@ -126,12 +118,3 @@ def test_job_runs_under_all_settings(settings: dict[str, int], schedule: Schedul
     env.from_collection(["longer than a segment of a few bytes"] * 5).rebalance().map(str.upper).rebalance().map(len)
     run = assert_laws(env, schedule=schedule, must_examine=["channel-fifo", "credits"])
     assert run.values() == [36] * 5
-
-
-def test_timers_of_readings_fire_although_buffers_are_never_flushed() -> None:
-    """Those of records that arrive only when the source ends would be dropped at the end of the task."""
-    readings = (("a", 53), ("b", 1), ("a", 44))
-    part = PendingTimers((readings,), 1, Recovery(CheckpointSettings(60_000), fails_at=None))
-    job = RandomJob((SourceStage(((1,),)),), (), {"buffer_timeout_ms": -1}, (part,))
-    run = run_job(job)
-    assert {end: Counter(run.values(end)) for end in job.ends} == job.expected()

@@ -23,13 +23,12 @@ from flowsim.compiled_modules import COMPILED, execution_mode
 from flowsim.errors import FlowsimError, RunTooLong
 from flowsim.faults.catalogue import Fault
 from flowsim.laws.law import Verdict
-from flowsim.testing import DrawnScenario, RandomJob, Schedule, async_jobs, random_jobs, run_job, schedules, window_jobs
+from flowsim.testing import DrawnScenario, Schedule, async_jobs, random_jobs, run_job, schedules, window_jobs
 from tests.support.drawn import drawn
 from tests.support.jobs.historical_bugs.bug import Bug
 from tests.support.jobs.historical_bugs.catalogue import BUGS
 
-Job = RandomJob | DrawnScenario
-STRATEGIES: Final[Mapping[str, Callable[[], SearchStrategy[Job]]]] = {
+STRATEGIES: Final[Mapping[str, Callable[[], SearchStrategy[DrawnScenario]]]] = {
     "random_jobs": random_jobs,
     "async_jobs": async_jobs,
     "window_jobs": window_jobs,
@@ -54,12 +53,12 @@ class Finding:
 
 
 @cache
-def job_of(strategy: str, seed: int) -> tuple[Job, Schedule]:
+def job_of(strategy: str, seed: int) -> tuple[DrawnScenario, Schedule]:
     """The job and the schedule of a seed; every bug is tried with the same ones."""
     return drawn(st.tuples(STRATEGIES[strategy](), schedules()), seed)
 
 
-def shown_by(job: Job, schedule: Schedule, faults: Iterable[Fault] = ()) -> str:
+def shown_by(job: DrawnScenario, schedule: Schedule, faults: Iterable[Fault] = ()) -> str:
     """What shows that a run is wrong: how it ended, the laws that it violates, or its output; "" if nothing does."""
     try:
         run = run_job(job, schedule=schedule, faults=faults, bounds=BOUNDS)
@@ -72,8 +71,7 @@ def shown_by(job: Job, schedule: Schedule, faults: Iterable[Fault] = ()) -> str:
     violated = [outcome.law for outcome in outcomes if outcome.verdict is Verdict.VIOLATED]
     if violated:
         return "violates " + ", ".join(violated)
-    expected = job.expected if isinstance(job, DrawnScenario) else job.expected()
-    return "" if {end: Counter(run.values(end)) for end in expected} == expected else "other output"
+    return "" if {end: Counter(run.values(end)) for end in job.expected} == job.expected else "other output"
 
 
 def search(bug: Bug, seeds: Iterable[int]) -> Finding:

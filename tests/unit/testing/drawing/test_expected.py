@@ -143,7 +143,8 @@ def test_nothing_is_expected_of_a_job_that_ends_early_or_repeats_records(parts: 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_runs_collect_the_expected_records(family: Family) -> None:
-    drawn = [numbered_scenario(number, family=family, determined=False) for number in range(60)]
+    numbered = [numbered_scenario(number, family=family, determined=False) for number in range(60)]
+    drawn = [each for each in numbered if "phases" not in each.data]
     known = sum(len(each.expected) for each in drawn) / sum(len(each.data["sinks"]) for each in drawn)  # type: ignore[arg-type]
     assert known > LEAST
     for number, each in enumerate([each for each in drawn if each.expected][:NUMBERS]):

@@ -12,12 +12,13 @@ from flowsim.network.connections.partition_request_client import PartitionReques
 from flowsim.network.connections.partition_request_queue import PartitionRequestQueue
 from flowsim.network.connections.transport import ImmediateTransport, TimedTransport
 from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
-from flowsim.network.connections.wire import TimedConnections, TimerService
+from flowsim.network.connections.wire import TimedConnections
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import BufferAvailabilityListener, ResultSubpartition
+from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.stream_task import StreamTask
 
 GateKey = tuple[int, int]
@@ -31,7 +32,7 @@ class ConnectionManager:
     ``timed``: the connections with transfer times. Flink: NettyConnectionManager.
     """
 
-    __slots__ = ("timed", "_execution", "_components", "_tasks", "_gates", "_clients", "_first")
+    __slots__ = ("timed", "_execution", "_explores_arrivals", "_components", "_tasks", "_gates", "_clients", "_first")
 
     def __init__(
         self,
@@ -39,14 +40,15 @@ class ConnectionManager:
         components: Sequence[SubtaskComponents],
         tasks: Sequence[StreamTask],
         gates: Mapping[GateKey, SingleInputGate],
-        timers: TimerService,
+        scheduler: Scheduler,
     ) -> None:
-        self.timed = TimedConnections(timers)
+        self.timed = TimedConnections(scheduler)
         self._execution = execution
+        self._explores_arrivals = scheduler.explores_arrivals
         self._components = components
         self._tasks = tasks
         self._gates = gates
-        self._clients: dict[tuple[int, int], PartitionRequestClient] = {}
+        self._clients: dict[tuple[int, int, int], PartitionRequestClient] = {}
         self._first: dict[int, int] = {}
         for subtask in execution.subtasks:
             self._first.setdefault(subtask.vertex.id, subtask.id)
@@ -57,16 +59,18 @@ class ConnectionManager:
 
     def create_partition_request_client(self, source: int, target: int, edge: int) -> PartitionRequestClient:
         """Returns the connection between two tasks; its first channel creates it, over the link of that channel."""
-        found = self._clients.get((source, target))
+        explores = self._explores_arrivals
+        key = source, target, edge if explores else -1
+        found = self._clients.get(key)
         if found is None:
-            found = self._clients[source, target] = self._connection(source, target, self._execution.links.get(edge))
+            found = self._clients[key] = self._connection(*key, Link() if explores else self._execution.links.get(edge))
         return found
 
-    def _connection(self, source: int, target: int, link: Link | None) -> PartitionRequestClient:
+    def _connection(self, source: int, target: int, edge: int, link: Link | None) -> PartitionRequestClient:
         sender, receiver = self._tasks[source], self._tasks[target]
         if link is None:
             return PartitionRequestClient(self._queue(sender, ImmediateTransport()), receiver.outbox)
-        wires = self.timed.connect(source, target, link.latency_ns, link.bytes_per_second)
+        wires = self.timed.connect(source, target, link.latency_ns, link.bytes_per_second, edge)
         queue = self._queue(sender, TimedTransport(wires.forward))
         return PartitionRequestClient(queue, receiver.outbox, wires.backward)
 
@@ -117,9 +121,9 @@ class ConnectionManager:
 
     def release(self, subtasks: Set[int]) -> None:
         """Drops the connections of ended attempts, with the messages in flight."""
-        for source, target in list(self._clients):
-            if source in subtasks or target in subtasks:
-                del self._clients[source, target]
+        for key in list(self._clients):
+            if key[0] in subtasks or key[1] in subtasks:
+                del self._clients[key]
         self.timed.release(subtasks)
 
     def close(self) -> None:

@@ -81,7 +81,7 @@ class NetworkEnvironment:
         self._partitions[edge.id, subtask.index] = partition
         flusher = None
         if edge.buffer_timeout_ms > 0:
-            flusher = OutputFlusher(task.timers, task.outbox, edge.buffer_timeout_ms)
+            flusher = OutputFlusher(task.timers, task.outbox, edge.buffer_timeout_ms, edge.id)
         random = self._streams.stream("partitioner", edge.id, subtask.index)
         partitioner = components.create_partitioner(edge.partitioner, count, edge.target.max_parallelism, random)
         if isinstance(partitioner, KeyGroupStreamPartitioner):

@@ -22,6 +22,7 @@ from flowsim.cluster.run_actions import (
 from flowsim.cluster.task_failures import RequestedFailure, TaskFailures
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.quantities import duration_text
+from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.stream_task import StreamTask
@@ -38,10 +39,11 @@ class CheckedEvents:
         self.needs_checkpoints = bool(self.requests) or options.savepoint is not None
 
 
-class RunEvents:
+class RunEvents(Origin):
     """Schedules the actions and failures of a run. Raises BadInput for unknown tasks and task managers."""
 
     def __init__(self, events: CheckedEvents, execution: ExecutionGraph) -> None:
+        super().__init__("action", -1)
         self._events = events
         self._execution = execution
         self.task_failures = TaskFailures(events.failures, execution) if events.failures else None
@@ -56,8 +58,8 @@ class RunEvents:
         for action in self._events.actions:
             doing = self._doing(action, deployment, master, scheduler, end)
             scheduler.call_at_ns(self._started_ns + action.at_ns, doing, origin=self)
-        for at_ns, fail in self._timed_failures(master):
-            scheduler.call_at_ns(self._started_ns + at_ns, fail, origin=object())
+        for number, (at_ns, fail) in enumerate(self._timed_failures(master)):
+            scheduler.call_at_ns(self._started_ns + at_ns, fail, origin=Origin("failure", -1, number))
 
     def prepare(self, task: StreamTask, master: JobMaster) -> None:
         """Lets the batches of a task end before each event."""

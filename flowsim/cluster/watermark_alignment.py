@@ -9,6 +9,7 @@ from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.operators.sources.source import SourceOperator
+from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.units import NO_TIMESTAMP, NS_PER_MS
@@ -46,12 +47,13 @@ class WatermarkAggregator(Generic[_K]):
         return None if after == before else after
 
 
-class AlignedTask:
+class AlignedTask(Origin):
     """A task with an aligned source, as the source's coordinator uses it."""
 
     __slots__ = ("_task", "_operator")
 
     def __init__(self, task: StreamTask, operator: SourceOperator) -> None:
+        super().__init__("timer", -1, task.id, 2)
         self._task = task
         self._operator = operator
 
@@ -77,7 +79,7 @@ class AlignedTask:
         executor.execute(lambda: self._operator.announce_limit(limit), f"watermark alignment {limit}")
 
 
-class SourceCoordinator:
+class SourceCoordinator(Origin):
     """Receives the reports of one source's subtasks, and sends them the limit at every update interval.
 
     Its timer keeps a run alive only while a subtask has an outdated limit. Flink: SourceCoordinator.
@@ -90,7 +92,9 @@ class SourceCoordinator:
         subtasks: Mapping[int, AlignedTask],
         group: WatermarkAggregator[str],
         scheduler: Scheduler,
+        source: int,
     ) -> None:
+        super().__init__("timer", -1, source, 3)
         self._name = name
         self._params = params
         self._subtasks = dict(subtasks)
@@ -170,7 +174,7 @@ class WatermarkAlignment:
             params = next((h.alignment.params for h in heads if isinstance(h, SourceOperator) and h.alignment), None)
             if params is not None:
                 group = groups.setdefault(params.watermark_group, WatermarkAggregator())
-                coordinator = SourceCoordinator(vertex.head.name, params, aligned, group, scheduler)
+                coordinator = SourceCoordinator(vertex.head.name, params, aligned, group, scheduler, vertex.id)
                 for index, task in aligned.items():
                     task.on_report(scheduler, coordinator.receiver(index))
                 self._coordinators.append(coordinator)

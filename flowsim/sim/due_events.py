@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
 
 from flowsim.sim.handles import VirtualTimer
+from flowsim.sim.origin import Origin
 
 
 class DueEvents:
@@ -17,15 +17,15 @@ class DueEvents:
     __slots__ = ("origins", "_queues")
 
     def __init__(self) -> None:
-        self.origins: list[Hashable] = []
+        self.origins: list[Origin] = []
         """The origins that have a due timer, in the order of their first one."""
-        self._queues: dict[Hashable, deque[VirtualTimer]] = {}
+        self._queues: dict[Origin, deque[VirtualTimer]] = {}
 
-    def add(self, timer: VirtualTimer) -> None:
-        queue = self._queues.get(timer.origin)
+    def add(self, timer: VirtualTimer, origin: Origin) -> None:
+        queue = self._queues.get(origin)
         if queue is None:
-            self.origins.append(timer.origin)
-            queue = self._queues[timer.origin] = deque()
+            self.origins.append(origin)
+            queue = self._queues[origin] = deque()
         queue.append(timer)
 
     def take(self, index: int) -> VirtualTimer:
@@ -36,6 +36,21 @@ class DueEvents:
         if not queue:
             del self.origins[index], self._queues[origin]
         return timer
+
+    def first(self, origin: Origin) -> VirtualTimer:
+        """Returns the first timer of an origin."""
+        return self._queues[origin][0]
+
+    def without_cancelled(self) -> list[Origin]:
+        """Drops cancelled timers before the first others; returns the origins that are left."""
+        for origin in list(self.origins):
+            queue = self._queues[origin]
+            while queue and queue[0].cancelled():
+                queue.popleft()
+            if not queue:
+                self.origins.remove(origin)
+                del self._queues[origin]
+        return list(self.origins)
 
     def clear(self) -> None:
         self.origins.clear()

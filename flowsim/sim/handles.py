@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import AbstractEventLoop
-from collections.abc import Callable, Coroutine, Generator, Hashable
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
 from typing import Any, Protocol, TypeVar
+
+from flowsim.sim.origin import Origin
 
 _T = TypeVar("_T")
 
@@ -46,7 +48,7 @@ class TimerOwner(Protocol):
 class VirtualTimer(asyncio.TimerHandle):
     """A callback at a virtual time; a daemon does not keep a run alive while ``daemon_while_not`` returns False."""
 
-    __slots__ = ("callback", "context", "arguments", "when_ns", "daemon_while_not", "origin", "owner", "propagates")
+    __slots__ = ("callback", "context", "arguments", "when_ns", "daemon_while_not", "origin", "owner", "propagates", "cause")
 
     def __init__(
         self,
@@ -62,8 +64,9 @@ class VirtualTimer(asyncio.TimerHandle):
         self.context = context
         self.owner = owner
         self.daemon_while_not: Callable[[], bool] | None = None
-        self.origin: Hashable = None
+        self.origin: Origin | None = None
         self.propagates = False
+        self.cause = -1
         self._cancelled = False
         self._scheduled = True
 

@@ -6,11 +6,12 @@ import asyncio
 import threading
 import time
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Awaitable, Callable, Coroutine, Hashable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from flowsim.sim.close_down import end_others
+from flowsim.sim.origin import Origin
 from flowsim.sim.run_virtual import in_free_thread
 from flowsim.sim.signal_handler import interrupts_of_run
 
@@ -65,7 +66,11 @@ class RealClock:
     """
 
     is_virtual = False
+    explores_arrivals = False
     has_due_events = False
+
+    def on_clock_read(self) -> None:
+        """Does nothing: nothing is chosen."""
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop
@@ -86,7 +91,7 @@ class RealClock:
         callback: Callable[[], None],
         *,
         daemon_while_not: Callable[[], bool] | None = None,
-        origin: Hashable = None,
+        origin: Origin | None = None,
     ) -> RealTimer:
         return RealTimer(self, when_ns, callback)
 

@@ -6,10 +6,12 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.sim.close_down import drop, ended, error_of
+from flowsim.sim.exploring_loop import ExploringLoop, ExploringPolicy
 from flowsim.sim.policy import ChoiceRecorder, SchedulingPolicy
 from flowsim.sim.signal_handler import interrupts_of_run
 from flowsim.sim.standstill import OnStandstill
@@ -44,8 +46,8 @@ def run_virtual(
     >>> run_virtual(main)
     3601.0
     """
-    loop = VirtualTimeLoop(
-        policy,
+    create = partial(ExploringLoop, policy) if isinstance(policy, ExploringPolicy) else partial(VirtualTimeLoop, policy)
+    loop = create(
         until_ns=until_ns,
         on_until=on_until,
         on_quiescent=on_quiescent,

@@ -6,8 +6,10 @@ nanoseconds, always above 0 (rule 0.5); ``call_at_ns`` is not asyncio's ``call_a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
+
+from flowsim.sim.origin import Origin
 
 
 class Timer(Protocol):
@@ -29,6 +31,13 @@ class Scheduler(Protocol):
         """True if waiting takes no real time."""
 
     @property
+    def explores_arrivals(self) -> bool:
+        """True if the order of arrivals is explored: then each channel has a connection of its own."""
+
+    def on_clock_read(self) -> None:
+        """Called if an operator reads the processing time while ``explores_arrivals``."""
+
+    @property
     def has_due_events(self) -> bool:
         """True if events of the present time have not run yet, because the policy gave an actor its turn before them."""
 
@@ -38,7 +47,7 @@ class Scheduler(Protocol):
         callback: Callable[[], None],
         *,
         daemon_while_not: Callable[[], bool] | None = None,
-        origin: Hashable = None,
+        origin: Origin | None = None,
     ) -> Timer:
         """Runs ``callback`` at ``when_ns`` (at once if that has passed), before any actor's turn at that time.
 

@@ -7,7 +7,7 @@ import heapq
 import threading
 from asyncio import Future, events
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Hashable
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context, copy_context
 from itertools import count, islice, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
@@ -17,6 +17,7 @@ from flowsim.sim.asyncio_services import AsyncioServices
 from flowsim.sim.choices import Choices
 from flowsim.sim.due_events import DueEvents
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
+from flowsim.sim.origin import Origin
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
 from flowsim.sim.standstill import Livelock as Livelock
 from flowsim.sim.standstill import OnStandstill, Standstill
@@ -53,6 +54,7 @@ class VirtualTimeLoop(AsyncioServices):
     """
 
     is_virtual = True
+    explores_arrivals = False
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class VirtualTimeLoop(AsyncioServices):
         self._timers: list[tuple[int, int, VirtualTimer]] = []
         self._timer_numbers = count()
         self._choices = Choices(self.policy, on_choice)
-        self._due_events = DueEvents()
+        self._due_events: DueEvents = DueEvents()
         self._pending = self._cancelled_timers = 0
         self._parked: dict[int, Future[None]] = {}
         self._ready_futures: dict[int, Future[None]] = {}
@@ -107,7 +109,7 @@ class VirtualTimeLoop(AsyncioServices):
         callback: Callable[[], None],
         *,
         daemon_while_not: Callable[[], bool] | None = None,
-        origin: Hashable = None,
+        origin: Origin | None = None,
     ) -> VirtualTimer:
         timer = VirtualTimer(max(when_ns, self.now_ns), callback, (), self._context, self)
         timer.daemon_while_not = daemon_while_not
@@ -143,6 +145,9 @@ class VirtualTimeLoop(AsyncioServices):
         if self._ready_futures.pop(actor, None) is not None:
             self._ready_actors.remove(actor)
             self._woken.add(actor)
+
+    def on_clock_read(self) -> None:
+        """Does nothing: a policy chooses only among what is due."""
 
     @property
     def has_due_events(self) -> bool:
@@ -210,10 +215,16 @@ class VirtualTimeLoop(AsyncioServices):
             self._give_turn()
         elif not self._any_timer_counts():
             self._quiescent()
-        elif self.until_ns is not None and timers[0][0] > self.until_ns:
+        else:
+            self._let_time_pass()
+
+    def _let_time_pass(self) -> None:
+        """Moves the clock to the next timer, and queues the timers of that time."""
+        next_ns = self._timers[0][0]
+        if self.until_ns is not None and next_ns > self.until_ns:
             self._until_reached(self.until_ns)
         else:
-            self.now_ns = timers[0][0]
+            self.now_ns = next_ns
             self._standstill.time_advanced()
             self._queue_due_timers()
 
@@ -228,7 +239,7 @@ class VirtualTimeLoop(AsyncioServices):
             if timer.daemon_while_not is None:
                 self._pending -= 1
             if self.policy.chooses_events and timer.origin is not None:
-                self._due_events.add(timer)
+                self._due_events.add(timer, timer.origin)
             else:
                 self._ready.append(timer)
         if not self._ready and self._due_events.origins:
@@ -363,7 +374,7 @@ class VirtualTimeLoop(AsyncioServices):
         self._check_closed()
         context = copy_context() if context is None else context
         timer = VirtualTimer(max(when_ns, self.now_ns), callback, args, context, self)
-        timer.origin = object()  # asyncio does not define the order of timers of one time.
+        timer.origin = Origin("timer")  # asyncio does not define the order of timers of one time.
         self._push(timer)
         return timer
 

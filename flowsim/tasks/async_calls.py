@@ -11,6 +11,7 @@ from typing import Any, Final
 from flowsim.errors import AnswerFromThread, BadInput
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.sim.close_down import throw_away
+from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Timer
 from flowsim.tasks.processing_time import TaskTimers
 
@@ -90,13 +91,15 @@ class TaskAsyncCalls:
     task with errors from processing an answer.
     """
 
-    __slots__ = ("_timers", "_fail", "_running", "_numbers", "_at_end", "_thread", "_refused", "_is_closed")
+    __slots__ = ("_timers", "_fail", "_running", "_numbers", "_starts", "_answers", "_at_end", "_thread", "_refused", "_is_closed")
 
     def __init__(self, timers: TaskTimers, fail: Callable[[Callable[[], None]], None]) -> None:
         self._timers = timers
         self._fail = fail
         self._running: dict[int, _Call] = {}
         self._numbers = 0
+        self._starts = Origin("answer", timers.actor_id, -1, immediate=True)
+        self._answers = 0
         self._at_end: list[Coroutine[Any, Any, object]] = []
         self._thread = threading.get_ident()
         self._refused: AnswerFromThread | None = None
@@ -104,7 +107,9 @@ class TaskAsyncCalls:
 
     def after(self, delay_ns: int, answer: Callable[[], None]) -> Timer:
         due_ns = self._timers.clock.now_ns + delay_ns
-        return self._timers.call_at_ns(due_ns, lambda: self._take(answer), origin=object())
+        origin = Origin("answer", self._timers.actor_id, self._answers)
+        self._answers += 1
+        return self._timers.call_at_ns(due_ns, lambda: self._take(answer), origin=origin)
 
     def run(self, call: Coroutine[Any, Any, object], answer: _Answer, check: _Check | None = None) -> _Call:
         number = self._numbers
@@ -118,7 +123,7 @@ class TaskAsyncCalls:
 
         running = self._running[number] = _Call(call, check, on_end)
         # The task itself starts its calls, in their order.
-        running.start_timer = self._timers.call_at_ns(self._timers.clock.now_ns, running.start, origin=self)
+        running.start_timer = self._timers.call_at_ns(self._timers.clock.now_ns, running.start, origin=self._starts)
         return running
 
     def on_loop(self, answer: Callable[[], None], operator: str, value: object) -> None:

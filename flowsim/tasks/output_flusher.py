@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.sim.origin import Origin
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.units import NS_PER_MS
 
 
-class OutputFlusher:
+class OutputFlusher(Origin):
     """Flushes every ``timeout_ms`` from its start, independent of data; its timer is set only while data may need a
     flush.
 
@@ -17,7 +18,8 @@ class OutputFlusher:
 
     __slots__ = ("_writer", "_timers", "_outbox", "_interval_ns", "_started_ns", "_armed")
 
-    def __init__(self, timers: TaskTimers, outbox: Outbox, timeout_ms: int) -> None:
+    def __init__(self, timers: TaskTimers, outbox: Outbox, timeout_ms: int, edge: int = -1) -> None:
+        super().__init__("flush", timers.actor_id, edge)
         self._writer: RecordWriter | None = None
         self._timers = timers
         self._outbox = outbox

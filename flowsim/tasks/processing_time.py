@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Final
 
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.task_clock import TaskClock
 from flowsim.timers.processing_time_service import ProcessingTimeCallback
@@ -31,14 +32,15 @@ class TaskTimers:
     the task's timers: in Flink its timer service for operators and the one for the system have a thread each.
     """
 
-    __slots__ = ("scheduler", "clock", "batch_limit_ns", "user_thread", "system_thread", "_due")
+    __slots__ = ("actor_id", "scheduler", "clock", "batch_limit_ns", "user_thread", "system_thread", "_due")
 
-    def __init__(self, scheduler: Scheduler, clock: TaskClock) -> None:
+    def __init__(self, scheduler: Scheduler, clock: TaskClock, actor_id: int) -> None:
+        self.actor_id = actor_id
         self.scheduler = scheduler
         self.clock = clock
         self.batch_limit_ns = 0
-        self.user_thread: Final = object()
-        self.system_thread: Final = object()
+        self.user_thread: Final = Origin("timer", actor_id, 0)
+        self.system_thread: Final = Origin("timer", actor_id, 1)
         self._due: list[int] = []
 
     def call_at_ns(
@@ -47,7 +49,7 @@ class TaskTimers:
         callback: Callable[[], None],
         daemon_while_not: Callable[[], bool] | None = None,
         *,
-        origin: Hashable = None,
+        origin: Origin | None = None,
     ) -> Timer:
         heapq.heappush(self._due, when_ns)
         # A timer registered inside the batch also ends it.
@@ -148,6 +150,16 @@ class OperatorProcessingTimeService:
                 self._executor.execute(lambda: callback(timestamp_ms), f"timer {timestamp_ms}")
 
         return put_mail
+
+
+class ExploredProcessingTimeService(OperatorProcessingTimeService):
+    """Reports when an operator reads the time, so that an exploration tries other times."""
+
+    __slots__ = ()
+
+    def current_processing_time_ms(self) -> int:
+        self._timers.scheduler.on_clock_read()
+        return super().current_processing_time_ms()
 
 
 class _NeverTimer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
@@ -20,13 +20,13 @@ from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
-from flowsim.datastream.building.operator_factories import sink_operator, two_phase_commit
 from flowsim.errors import BadInput
+from flowsim.explore.observed_graph import observe
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
-from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
+from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
 from flowsim.limits import DEFAULT_LIMITS, Limits
@@ -41,7 +41,6 @@ from flowsim.testing.differences import shown as shown_value
 from flowsim.testing.drawing.drawn_scenario import DrawnScenario
 from flowsim.testing.failures import Failure
 from flowsim.testing.last_run import LAST_RUN
-from flowsim.testing.observed_sinks import also_into
 from flowsim.testing.schedule import FIFO, Schedule
 from flowsim.trace.run_trace import Trace, TraceOptions
 from flowsim.units import NS_PER_MS
@@ -56,60 +55,6 @@ _MOST_DATA = 2_000
 
 Job = StreamExecutionEnvironment | StreamGraph | DrawnScenario
 """A job to run: an environment with streams, its stream graph, or a drawn scenario."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedGraph:
-    """A copy of the graph; the output of its ends by operator name, in the order in which the ends were added."""
-
-    graph: StreamGraph
-    ends: dict[str, CollectSink]
-
-    @property
-    def sources(self) -> tuple[object, ...]:
-        """The sources of the job."""
-        return tuple(node.source for node in self.graph.nodes.values() if node.source is not None)
-
-
-def observe(job: StreamExecutionEnvironment | StreamGraph) -> ObservedGraph:
-    """Copies a graph and collects its output; the job itself is unchanged and can run again.
-
-    An operator whose main output has no reader gets a collecting sink after each of its subtasks.
-    """
-    original = job.stream_graph() if isinstance(job, StreamExecutionEnvironment) else job
-    graph = StreamGraph(original.name, replace(original.settings), dict(original.nodes), list(original.edges))
-    read = {edge.source_id for edge in original.edges if edge.side_output is None}
-    ends: dict[str, CollectSink] = {}
-    for node in original.nodes.values():
-        if node.description.kind == "sink":
-            end = ends[_free_name(node.name, ends)] = CollectSink()
-            graph.nodes[node.id] = also_into(end, node)
-        elif node.id not in read:
-            end = ends[_free_name(node.name, ends)] = CollectSink()
-            _collect_behind(graph, node, end)
-    return ObservedGraph(graph, ends)
-
-
-def _free_name(name: str, taken: dict[str, CollectSink]) -> str:
-    number, free = 1, name
-    while free in taken:
-        number += 1
-        free = f"{name} {number}"
-    return free
-
-
-def _collect_behind(graph: StreamGraph, node: StreamNode, end: CollectSink) -> None:
-    collecting = StreamNode(
-        id=max(graph.nodes) + 1,
-        name=f"Collect: {node.name}",
-        operator_factory=lambda: sink_operator(end)(node.name),
-        description=OperatorDescription("sink", {"sink": end.kind}),
-        parallelism=node.parallelism,
-        cost_ns=0,
-        two_phase_commit=two_phase_commit(end, graph.settings),
-    )
-    graph.add_node(collecting)
-    graph.add_edge(StreamEdge(node.id, collecting.id))
 
 
 @dataclass(frozen=True)

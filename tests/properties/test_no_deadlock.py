@@ -15,6 +15,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from flowsim.cluster.job_execution import JobStatus
+from flowsim.explore.observed_graph import observe
 from flowsim.facts.kinds import Level
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
@@ -22,7 +23,6 @@ from flowsim.graph.job_settings import Link
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.law import Verdict
 from flowsim.testing import DrawnScenario, Schedule, run_job, scenarios, schedules
-from flowsim.testing.runs import observe
 from tests.support.examples import examples
 from tests.support.jobs.small_jobs import SmallJob
 

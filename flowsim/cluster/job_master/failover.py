@@ -11,6 +11,7 @@ from flowsim.checkpoints.failover.execution_failure_handler import (
     FailureHandlingResult,
     TooManyRestarts,
 )
+from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler
 from flowsim.units import NS_PER_MS
 
@@ -64,7 +65,7 @@ class _PendingRestart:
     is_due: bool = False
 
 
-class Failover:
+class Failover(Origin):
     """Cancels the tasks of a failure, and restarts them after the delay when all have ended (rule 12.123).
 
     A later failure takes over the tasks that it needs; each is restarted once. Invariant: a task restarts only with its
@@ -72,6 +73,7 @@ class Failover:
     """
 
     def __init__(self, handler: ExecutionFailureHandler, tasks: RestartedTasks, scheduler: Scheduler) -> None:
+        super().__init__("master", -1, 1)
         self._handler = handler
         self._tasks = tasks
         self._scheduler = scheduler

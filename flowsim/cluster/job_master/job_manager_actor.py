@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from flowsim.checkpoints.main_thread_executor import Action
+from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.tasks.actor import Actor
 from flowsim.units import NS_PER_MS
@@ -21,6 +22,7 @@ class JobManagerActor:
     """
 
     def __init__(self, actor_id: int, scheduler: Scheduler, must_progress: Callable[[], bool]) -> None:
+        self._thread = Origin("master", actor_id)
         self.actor = Actor(actor_id, "job manager", scheduler, self._run)
         self._scheduler = scheduler
         self._must_progress = must_progress
@@ -41,7 +43,7 @@ class JobManagerActor:
         """Runs the action in a turn of its own after the delay."""
         when_ns = self._scheduler.now_ns + delay_ms * NS_PER_MS
         return self._scheduler.call_at_ns(
-            when_ns, lambda: self.execute(action), daemon_while_not=self._must_progress, origin=self
+            when_ns, lambda: self.execute(action), daemon_while_not=self._must_progress, origin=self._thread
         )
 
     @property

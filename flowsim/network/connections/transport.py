@@ -5,6 +5,7 @@ from __future__ import annotations
 from flowsim.network.buffers.buffer import FREEING, BufferSlice, EventBuffer, MemorySegment, NetworkBuffer
 from flowsim.network.connections.view_reader import BufferResponse, CreditBasedSequenceNumberingViewReader
 from flowsim.network.connections.wire import Message, Wire
+from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent
 
 
 class ImmediateTransport:
@@ -47,13 +48,14 @@ class TimedTransport:
 class BufferInFlight(Message):
     """A buffer in flight; it uses the sender's memory until it is written."""
 
-    __slots__ = ("size_bytes", "_reader", "_response", "_in_sender", "_travelling")
+    __slots__ = ("size_bytes", "is_end", "_reader", "_response", "_in_sender", "_travelling")
 
     occupies_wire = True
 
     def __init__(self, reader: CreditBasedSequenceNumberingViewReader, response: BufferResponse) -> None:
         buffer = response.buffer
         self.size_bytes = len(buffer)
+        self.is_end = isinstance(buffer, EventBuffer) and isinstance(buffer.event, EndOfData | EndOfPartitionEvent)
         self._reader = reader
         self._response = response
         self._in_sender: BufferSlice | EventBuffer | None = buffer

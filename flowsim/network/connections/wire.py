@@ -6,10 +6,11 @@ Replaces the TCP connection below Flink's connection manager.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Final, Protocol
 
 from flowsim.quantities import count_text
+from flowsim.sim.origin import Origin, What
 from flowsim.sim.scheduler import Timer
 
 _NS_PER_S: Final = 1_000_000_000
@@ -24,7 +25,7 @@ class TimerService(Protocol):
     @property
     def now_ns(self) -> int: ...
 
-    def call_at_ns(self, when_ns: int, callback: Callable[[], None], *, origin: Hashable = None) -> Timer: ...
+    def call_at_ns(self, when_ns: int, callback: Callable[[], None], *, origin: Origin | None = None) -> Timer: ...
 
 
 class Message:
@@ -35,6 +36,8 @@ class Message:
     size_bytes: int = 0
     occupies_wire: bool = False
     """True if the message blocks the wire until it has left the sender."""
+    is_end: bool = False
+    """True if nothing but the end of the data, or of the channel, arrives with the message."""
 
     def arrive(self) -> None:
         """Called when the message reaches the receiver."""
@@ -47,7 +50,7 @@ class Message:
         """Called if the message never arrives."""
 
 
-class Wire:
+class Wire(Origin):
     """One direction of a connection: messages arrive in order, after their transfer time.
 
     A message of n bytes occupies the wire for n / bandwidth, then travels for the latency. The timers of a wire keep a
@@ -74,7 +77,11 @@ class Wire:
         latency_ns: int,
         bytes_per_second: int | None,
         connections: TimedConnections | None = None,
+        what: What = "arrive",
+        receiver: int = -1,
+        *numbers: int,
     ) -> None:
+        super().__init__(what, receiver, *numbers)
         self.bytes_in_flight = 0
         self._service = service
         self._latency_ns = latency_ns
@@ -84,6 +91,10 @@ class Wire:
         self._occupying: Message | None = None
         self._closed = False
         self._connections = connections
+
+    @property
+    def is_immediate(self) -> bool:
+        return self.what == "credit" or (bool(self._in_flight) and self._in_flight[0].is_end)
 
     @property
     def is_busy(self) -> bool:
@@ -153,9 +164,12 @@ class TimedConnection:
         latency_ns: int,
         bytes_per_second: int | None,
         connections: TimedConnections | None = None,
+        source: int = -1,
+        target: int = -1,
+        edge: int = -1,
     ) -> None:
-        self.forward = Wire(service, latency_ns, bytes_per_second, connections)
-        self.backward = Wire(service, latency_ns, None, connections)
+        self.forward = Wire(service, latency_ns, bytes_per_second, connections, "arrive", target, source, edge)
+        self.backward = Wire(service, latency_ns, None, connections, "credit", source, target, edge)
 
     @property
     def is_idle(self) -> bool:
@@ -183,7 +197,7 @@ class TimedConnections:
     __slots__ = ("connections", "_service", "_when_idle")
 
     def __init__(self, service: TimerService) -> None:
-        self.connections: dict[tuple[int, int], TimedConnection] = {}
+        self.connections: dict[tuple[int, int, int], TimedConnection] = {}
         self._service = service
         self._when_idle: Callable[[], None] | None = None
 
@@ -203,23 +217,25 @@ class TimedConnections:
             callback, self._when_idle = self._when_idle, None
             callback()
 
-    def connect(self, source: int, target: int, latency_ns: int, bytes_per_second: int | None) -> TimedConnection:
-        """Returns the connection of a pair of tasks; their first channel creates it."""
-        connection = self.connections.get((source, target))
+    def connect(
+        self, source: int, target: int, latency_ns: int, bytes_per_second: int | None, edge: int = -1
+    ) -> TimedConnection:
+        """Returns the connection of a pair of tasks, or that of one edge between them; its first channel creates it."""
+        connection = self.connections.get((source, target, edge))
         if connection is None:
-            connection = TimedConnection(self._service, latency_ns, bytes_per_second, self)
-            self.connections[source, target] = connection
+            connection = TimedConnection(self._service, latency_ns, bytes_per_second, self, source, target, edge)
+            self.connections[source, target, edge] = connection
         return connection
 
     def release(self, subtasks: Set[int]) -> None:
         """Closes and forgets the connections of these tasks."""
-        for source, target in list(self.connections):
-            if source in subtasks or target in subtasks:
-                self.connections.pop((source, target)).close()
+        for key in list(self.connections):
+            if key[0] in subtasks or key[1] in subtasks:
+                self.connections.pop(key).close()
 
     def in_flight(self) -> Iterable[tuple[int, int, str]]:
         """Returns (source, target, description) for every connection with messages in flight."""
-        for (source, target), connection in self.connections.items():
+        for (source, target, _), connection in self.connections.items():
             contents = connection.describe()
             if contents:
                 yield source, target, contents

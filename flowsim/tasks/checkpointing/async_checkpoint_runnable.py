@@ -14,6 +14,7 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.network.channel_state_writer import ChannelStateWriteResult
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.checkpointable import DelayableTimer
+from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.operator_state import FINISHED_ON_RESTORE, TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
@@ -180,16 +181,18 @@ class AsyncOperations:
     the caller, which may be ahead of the scheduler inside a batch. Flink: StreamTask (asyncOperationsThreadPool).
     """
 
-    __slots__ = ("_scheduler", "_now_ns", "_settings", "_queue", "_free_at_ns", "_unready", "_timers", "_on_done")
+    __slots__ = ("_thread", "_scheduler", "_now_ns", "_settings", "_queue", "_free_at_ns", "_unready", "_timers", "_on_done")
 
     def __init__(
         self,
         scheduler: Scheduler,
+        actor_id: int,
         now_ns: Callable[[], int],
         settings: CheckpointSettings,
         on_done: Callable[[], None],
     ) -> None:
         """``on_done`` is called after each operation."""
+        self._thread = Origin("snapshot", actor_id)
         self._scheduler = scheduler
         self._now_ns = now_ns
         self._settings = settings
@@ -224,7 +227,7 @@ class AsyncOperations:
     def _schedule(self, operation: AsyncOperation) -> None:
         self._free_at_ns = max(self._now_ns(), self._free_at_ns) + self._duration_ns(operation)
         self._queue.append(operation)
-        self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next, origin=self))
+        self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next, origin=self._thread))
 
     def _duration_ns(self, operation: AsyncOperation) -> int:
         if not isinstance(operation, AsyncCheckpointRunnable):

@@ -113,7 +113,7 @@ class TaskCheckpoints:
         self._gates = [(each, gate) for each, of_input in zip(inputs, gates, strict=True) for gate in of_input]
         """The gates in the order of the inputs, each with its input."""
         writer = self._channel_state_writer(checkpointing) if settings.unaligned else NO_OP
-        self._pool = AsyncOperations(task.scheduler, lambda: self.now_ns, settings, task.wake)
+        self._pool = AsyncOperations(task.scheduler, task.timers.actor_id, lambda: self.now_ns, settings, task.wake)
         self.coordinator = SubtaskCheckpointCoordinator(
             task.chain,
             self._prepare_input_snapshot,

@@ -33,7 +33,7 @@ class CallsHarness:
 
     def __post_init__(self) -> None:
         self.clock = TaskClock(self.loop.now_ns)
-        self.timers = TaskTimers(self.loop, self.clock)
+        self.timers = TaskTimers(self.loop, self.clock, 0)
         self.timers.begin_batch(self.loop.now_ns, 1_000 * MS)
         self.clock.batch_end_ns = self.timers.batch_limit_ns
         self.failures: list[Callable[[], None]] = []

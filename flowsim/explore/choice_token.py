@@ -1,0 +1,157 @@
+"""A token of the order space: the choices of one run, which repeat it."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+from flowsim.errors import BadInput
+from flowsim.sim.exploring_loop import Option
+
+_VERSION: Final = 1
+"""Raised when names or options of choices change, so that older tokens are refused."""
+
+_FORM: Final = re.compile(r"fx1\.o\.(?P<job>[A-Za-z0-9_-]{7})\.(?P<choices>[A-Za-z0-9_-]{0,1000000})")
+_EXAMPLE: Final = "fx1.o.Zm9vYmE.AAEC"
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceToken:
+    """The job, and the choices that differ from the default: pairs of a choice's number and an option's number.
+
+    Numbers of choices count those with two options or more, from 0. Option 0 is the default: the event that was possible
+    first.
+    """
+
+    job: str
+    deviations: tuple[tuple[int, int], ...]
+
+    def __str__(self) -> str:
+        content = bytearray()
+        last = 0
+        for number, option in self.deviations:
+            _append(content, number - last)
+            _append(content, option)
+            last = number
+        return f"fx1.o.{self.job}.{_text(content)}"
+
+    @classmethod
+    def parse(cls, text: str) -> ChoiceToken:
+        """Parses a token; raises BadInput."""
+        match = _FORM.fullmatch(text.strip())
+        if match is None:
+            raise BadInput(f"expected a token such as {_EXAMPLE}, got {text[:60]!r}: copy the whole token")
+        numbers = list(_numbers(match["choices"]))
+        if len(numbers) % 2:
+            raise _damaged()
+        deviations, last = [], 0
+        for distance, option in zip(numbers[::2], numbers[1::2], strict=True):
+            last += distance
+            deviations.append((last, option))
+        return cls(match["job"], tuple(deviations))
+
+    def check_job(self, digest: str) -> None:
+        """Raises BadInput if the token belongs to another job; ``digest``: of this one, with its settings."""
+        if self.job != job_id(digest):
+            raise BadInput(
+                f"the token belongs to another job: its first part is {self.job}, that of this job {job_id(digest)}: the "
+                "scenario was changed, or --set differs"
+            )
+
+
+def is_choice_token(text: str) -> bool:
+    """Returns True if a text is meant as a token of choices."""
+    return text.strip().startswith("fx1.")
+
+
+def job_id(digest: str) -> str:
+    """Returns the part of a token that identifies a job, from the job's digest."""
+    return _text(sha256(f"{_VERSION}\n{digest}".encode()).digest()[:5])
+
+
+@dataclass(slots=True)
+class Recorded:
+    """A source of choices that keeps its deviations from the default."""
+
+    deviations: list[tuple[int, int]] = field(default_factory=list)
+    choices: int = 0
+
+    def choose(self, options: Sequence[Option]) -> int:
+        index = self.decide(options)
+        if len(options) > 1:
+            if index:
+                self.deviations.append((self.choices, index))
+            self.choices += 1
+        return index
+
+    def decide(self, options: Sequence[Option]) -> int:
+        """Returns the index of the next step."""
+        return 0
+
+    def executed(self, touched: Set[int]) -> None:
+        """Does nothing."""
+
+    def token(self, digest: str) -> ChoiceToken:
+        """Returns the token of the run, of the job with this digest."""
+        return ChoiceToken(job_id(digest), tuple(self.deviations))
+
+
+class Replayed(Recorded):
+    """Repeats the choices of a token. Raises BadInput if they do not fit the run."""
+
+    def __init__(self, token: ChoiceToken) -> None:
+        super().__init__()
+        self._expected = dict(token.deviations)
+
+    def decide(self, options: Sequence[Option]) -> int:
+        index = self._expected.get(self.choices, 0) if len(options) > 1 else 0
+        if index >= len(options):
+            raise BadInput(
+                f"choice {self.choices}: there are {len(options)} options, the token needs {index + 1}; the job or flowsim "
+                "changed"
+            )
+        return index
+
+    def check_end(self) -> None:
+        """Raises BadInput if the run ended before the last choice of the token."""
+        last = max(self._expected, default=-1)
+        if last >= self.choices:
+            raise BadInput(
+                f"the run ended after {self.choices} choices, the token has a choice {last}; the job or flowsim changed"
+            )
+
+
+def _append(content: bytearray, value: int) -> None:
+    """Appends a number, seven bits per byte, lowest first; the highest bit means that more bytes follow."""
+    while value > 0x7F:
+        content.append(value & 0x7F | 0x80)
+        value >>= 7
+    content.append(value)
+
+
+def _numbers(text: str) -> Iterator[int]:
+    try:
+        content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        raise _damaged() from None
+    value = shift = 0
+    for byte in content:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield value
+            value = shift = 0
+    if shift:
+        raise _damaged()
+
+
+def _text(content: bytes | bytearray) -> str:
+    return base64.urlsafe_b64encode(bytes(content)).decode().rstrip("=")
+
+
+def _damaged() -> BadInput:
+    return BadInput("the choices of the token are damaged: copy the whole token")

@@ -1,0 +1,195 @@
+"""Every result of the order space: one run for each order that differs for some task.
+
+Dynamic partial-order reduction with source sets and sleep sets (Abdulla, Aronis, Jonsson, Sagonas: Optimal Dynamic
+Partial Order Reduction, POPL 2014), without stored states: a run repeats the choices before the one that it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
+
+from flowsim.errors import BadInput
+from flowsim.explore.choice_token import Recorded
+from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, Option
+from flowsim.sim.origin import OptionKey
+
+Footprint = frozenset[int]
+"""The actors on which a step had an effect."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A step of the current run, and what is known of the other steps in its place."""
+
+    enabled: tuple[OptionKey, ...]
+    sleep: dict[OptionKey, Footprint]
+    """Steps that were tried before, in an equivalent order; with their effects."""
+    chosen: OptionKey
+    cause: int
+    backtrack: set[OptionKey]
+    """The steps to try here, with those that were tried."""
+    footprint: Footprint = frozenset()
+    done: dict[OptionKey, Footprint] = field(default_factory=dict)
+    """The steps whose runs are all finished, with their effects."""
+
+
+class ExhaustiveSearch(Recorded):
+    """Decides the steps of one run after the other (a ``ChoiceSource``), until each order has been tried.
+
+    Two steps depend on each other if they have an effect on the same actor, or one reads the clock that the other moves.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs = 0
+        self.blocked = 0
+        """Runs that only repeated an order of an earlier run."""
+        self.is_finished = False
+        self._path: list[Node] = []
+        self._depth = 0
+        self._is_blocked = False
+        self._asleep: tuple[OptionKey, ...] = ()
+        """The options after the last step of a blocked run."""
+
+    def begin(self) -> None:
+        """Starts the next run."""
+        self.deviations, self.choices = [], 0
+        self._depth = 0
+        self._is_blocked = False
+
+    def decide(self, options: Sequence[Option]) -> int:
+        depth = self._depth
+        self._depth += 1
+        keys = tuple(option.key for option in options)
+        if depth < len(self._path):
+            node = self._path[depth]
+            if node.enabled != keys:
+                raise BadInput(
+                    f"step {depth} had other options in an earlier run of the same choices: something in the job depends on "
+                    f"more than its input and its choices, such as a clock or a variable that outlives a run; before: "
+                    f"{_listed(node.enabled)}; now: {_listed(keys)}"
+                )
+            index = keys.index(node.chosen)
+            node.cause = options[index].cause
+            return index
+        if self._is_blocked:
+            return 0
+        sleep = self._sleep_after_last()
+        awake = [index for index, key in enumerate(keys) if key not in sleep]
+        if not awake:
+            self._is_blocked, self._asleep = True, keys
+            return 0
+        chosen = awake[0]
+        self._path.append(Node(keys, sleep, keys[chosen], options[chosen].cause, {keys[chosen]}))
+        return chosen
+
+    def executed(self, touched: Set[int]) -> None:
+        number = self._depth - 1
+        if number < len(self._path):
+            self._path[number].footprint = frozenset(touched)
+
+    @property
+    def share(self) -> float:
+        """The part of the tree that is finished, if the branches of each step count alike."""
+        if self.is_finished:
+            return 1.0
+        share, weight = 0.0, 1.0
+        for node in self._path:
+            branches = len(node.backtrack)
+            share += weight * len(node.done) / branches
+            weight /= branches
+        return share
+
+    def _sleep_after_last(self) -> dict[OptionKey, Footprint]:
+        if not self._path:
+            return {}
+        last = self._path[-1]
+        before = {**last.sleep, **last.done}
+        return {
+            key: effects
+            for key, effects in before.items()
+            if key != last.chosen and not _dependent(effects, last.footprint)
+        }
+
+    def end(self) -> None:
+        """Ends a run: finds the races of its steps, and the step that the next run changes."""
+        self.runs += 1
+        self.blocked += self._is_blocked
+        self._add_races()
+        self._add_disabled()
+        path = self._path
+        while path:
+            node = path[-1]
+            node.done[node.chosen] = node.footprint
+            remaining = [key for key in node.enabled if key in node.backtrack and key not in node.done and key not in node.sleep]
+            if remaining:
+                node.chosen = remaining[0]
+                node.footprint = frozenset()
+                return
+            path.pop()
+        self.is_finished = True
+
+    def _add_disabled(self) -> None:
+        """Adds, before each step, what could have happened instead of it and not after it."""
+        path = self._path
+        lefts = [node.enabled for node in path[1:]] + [self._asleep if self._is_blocked else ()]
+        for node, left in zip(path, lefts, strict=True):
+            node.backtrack.update(key for key in node.enabled if key != node.chosen and key not in left)
+
+    def _add_races(self) -> None:
+        """Adds, for each pair of dependent steps without a step between them, the other order."""
+        path = self._path
+        past = _happens_before(path)
+        for late, node in enumerate(path):
+            for early in _races(path, past, late):
+                # The steps after the early one that do not depend on it, and then the late one.
+                others = [step for step in range(early + 1, late) if early not in past[step]]
+                others.append(late)
+                first = [
+                    step for step in others if not any(before in past[step] for before in others if before != step)
+                ]
+                initials = {path[step].chosen for step in first}
+                at = path[early]
+                if not initials & at.backtrack:
+                    possible = [key for key in at.enabled if key in initials]
+                    at.backtrack.update(possible[:1] or at.enabled)
+
+
+def _listed(keys: Sequence[OptionKey]) -> str:
+    return ", ".join(" ".join(map(str, key)) for key in keys)
+
+
+def _dependent(one: Footprint, other: Footprint) -> bool:
+    """True if the order of two steps can matter: they share an actor, or one reads the clock that the other advances."""
+    if ANY_ACTOR in one or ANY_ACTOR in other:
+        return True
+    shared = one & other
+    if len(shared) > (CLOCK_READ in shared):
+        return True
+    return (CLOCK_ADVANCED in one and CLOCK_READ in other) or (CLOCK_READ in one and CLOCK_ADVANCED in other)
+
+
+def _happens_before(path: Sequence[Node]) -> list[set[int]]:
+    """Returns, for each step, the steps that it follows in every equivalent order."""
+    past: list[set[int]] = []
+    for number, node in enumerate(path):
+        before: set[int] = set()
+        if node.cause != START:
+            before |= past[node.cause] | {node.cause}
+        for earlier in range(number - 1, -1, -1):
+            other = path[earlier]
+            if earlier not in before and (other.chosen == node.chosen or _dependent(other.footprint, node.footprint)):
+                before |= past[earlier] | {earlier}
+        past.append(before)
+    return past
+
+
+def _races(path: Sequence[Node], past: Sequence[set[int]], late: int) -> Iterator[int]:
+    """Yields the earlier steps that could have come after a step: dependent, and no third step between them."""
+    node = path[late]
+    for early in past[late]:
+        if early == node.cause or path[early].chosen == node.chosen:
+            continue
+        if not any(early in past[between] for between in past[late] if between > early):
+            yield early

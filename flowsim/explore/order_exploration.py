@@ -1,0 +1,142 @@
+"""Explores the order space of a job: which results it can have, and whether these are all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Final, Protocol
+
+from flowsim.cluster.job_execution import RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.explore.choice_token import ChoiceToken, Recorded
+from flowsim.explore.exhaustive import ExhaustiveSearch
+from flowsim.explore.observed_graph import observe
+from flowsim.explore.outcome import Outcome, View, outcome_of
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.sim.exploring_loop import ExploringPolicy, Option
+
+_BUDGET_RECORDS: Final = 1
+"""Each element is a batch, and leaves before the next one."""
+
+
+class Explored(Protocol):
+    """A job that can run many times."""
+
+    @property
+    def digest(self) -> str:
+        """Of the job with its settings."""
+
+    def run(self, source: Recorded) -> Outcome:
+        """Runs the job once with these choices."""
+
+
+class ExploredJob:
+    """A job whose runs keep nothing but their results."""
+
+    def __init__(self, graph: StreamGraph, options: RunOptions, digest: str) -> None:
+        observed = observe(graph)
+        self._graph, self._ends = observed.graph, observed.ends
+        self._options = replace(options, recorder=None, budget_records=_BUDGET_RECORDS)
+        self.digest = digest
+
+    def run(self, source: Recorded) -> Outcome:
+        options = replace(self._options, policy=ExploringPolicy(source))
+        return outcome_of(MiniCluster(self._graph, options).run(), self._ends)
+
+
+@dataclass(slots=True)
+class Found:
+    """A result, in how many runs it was found, and the token of the first one."""
+
+    outcome: Outcome
+    token: ChoiceToken
+    runs: int = 0
+    sampled: int = 0
+    """In how many of the runs with random choices."""
+
+
+@dataclass(slots=True)
+class OrderExploration:
+    """The results so far, by digest, in the order in which they were found."""
+
+    view: View
+    results: dict[str, Found] = field(default_factory=dict)
+    runs: int = 0
+    searched: int = 0
+    """Runs of the exhaustive search."""
+    blocked: int = 0
+    """Of these, runs that only repeated an order."""
+    sampled: int = 0
+    """Runs with random choices."""
+    share: float = 0.0
+    """The part of the tree of all orders that the search has finished."""
+    last_new: int = 0
+    """The number of the run that found the newest result, from 1."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the search has finished: there is no other result in the order space."""
+        return self.share == 1.0
+
+    @property
+    def unseen(self) -> float:
+        """The share of runs with random choices that would have a result that none of them had (Good-Turing)."""
+        once = sum(found.sampled == 1 for found in self.results.values())
+        return once / self.sampled if self.sampled else 1.0
+
+    def add(self, outcome: Outcome, token: ChoiceToken, *, is_sample: bool) -> bool:
+        """Adds a run; returns True if its result is new."""
+        self.runs += 1
+        self.sampled += is_sample
+        viewed = outcome.viewed(self.view)
+        found = self.results.get(viewed.digest)
+        is_new = found is None
+        if found is None:
+            found = self.results[viewed.digest] = Found(viewed, token)
+            self.last_new = self.runs
+        found.runs += 1
+        found.sampled += is_sample
+        return is_new
+
+
+class RandomChoices(Recorded):
+    """Chooses each step at random, each option alike."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._random = Random(seed)
+
+    def decide(self, options: Sequence[Option]) -> int:
+        return int(self._random.random() * len(options))
+
+
+def explore_orders(
+    job: Explored,
+    runs: int,
+    view: View = "exact",
+    *,
+    first_seed: int = 1,
+    is_over: Callable[[], bool] = lambda: False,
+    on_run: Callable[[OrderExploration], object] = lambda _: None,
+) -> OrderExploration:
+    """Runs a job until the search has finished, or ``runs`` times, or until ``is_over``.
+
+    Every second run has random choices: a depth-first search alone sees only orders that differ late in the run.
+    """
+    exploration = OrderExploration(view)
+    search = ExhaustiveSearch()
+    while exploration.runs < runs and not is_over() and not search.is_finished:
+        if exploration.runs % 2:
+            source = RandomChoices(first_seed + exploration.sampled)
+            outcome = job.run(source)
+            exploration.add(outcome, source.token(job.digest), is_sample=True)
+        else:
+            search.begin()
+            outcome = job.run(search)
+            exploration.add(outcome, search.token(job.digest), is_sample=False)
+            search.end()
+            exploration.searched, exploration.blocked = search.runs, search.blocked
+            exploration.share = search.share
+        on_run(exploration)
+    return exploration

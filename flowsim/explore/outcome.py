@@ -1,0 +1,67 @@
+"""The result of a run: how the job ended, and what its sinks hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Final, Literal
+
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
+from flowsim.connectors.memory import CollectSink
+from flowsim.values.encoding import decode_value, encode_record
+
+View = Literal["exact", "bag"]
+"""Which results count as different: ``exact``, each subtask of a sink by itself, in order; ``bag``, each sink as a
+multiset."""
+
+VIEWS: Final[tuple[View, ...]] = ("exact", "bag")
+
+_ON_SINK: Final = "Sink: "
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The status, the cause of a failure ('' without one), and the encoded rows of each sink and subtask."""
+
+    status: JobStatus
+    cause: str
+    sinks: tuple[tuple[str, tuple[tuple[bytes, ...], ...]], ...]
+
+    def viewed(self, view: View) -> Outcome:
+        """Returns the outcome without what a view ignores."""
+        if view == "exact":
+            return self
+        bags = tuple((name, (tuple(sorted(row for part in parts for row in part)),)) for name, parts in self.sinks)
+        return replace(self, sinks=bags)
+
+    @property
+    def digest(self) -> str:
+        """Equal for equal outcomes, in every process."""
+        text = sha256(f"{self.status.value}\n{self.cause}\n".encode())
+        for name, parts in self.sinks:
+            text.update(f"{name}\n{[len(part) for part in parts]}\n".encode())
+            for part in parts:
+                for row in part:
+                    text.update(len(row).to_bytes(4, "big") + row)
+        return text.hexdigest()[:16]
+
+    @property
+    def rows(self) -> dict[str, list[list[object]]]:
+        """The values of each sink and subtask, without timestamps."""
+        return {name: [[decode_value(row)[1] for row in part] for part in parts] for name, parts in self.sinks}  # type: ignore[index]
+
+
+def outcome_of(result: JobExecutionResult, ends: Mapping[str, CollectSink]) -> Outcome:
+    """Returns the outcome of the run that has just ended; ``ends`` hold its output, by operator."""
+    sinks = tuple(
+        (
+            name.removeprefix(_ON_SINK),
+            tuple(
+                tuple(encode_record(timestamp, value) for value, timestamp in end.records(subtask))
+                for subtask in range(end.parallelism)
+            ),
+        )
+        for name, end in ends.items()
+    )
+    return Outcome(result.status, "" if result.error is None else str(result.error), sinks)

@@ -1,0 +1,194 @@
+"""A loop that asks which event is the next, wherever Flink leaves it open (the order space of exploration)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from flowsim.sim.due_events import DueEvents
+from flowsim.sim.handles import VirtualTimer
+from flowsim.sim.origin import OptionKey, Origin
+from flowsim.sim.policy import FifoPolicy
+from flowsim.sim.virtual_time_loop import VirtualTimeLoop
+
+START: Final = -1
+"""The cause of the events that exist before the first step."""
+
+ANY_ACTOR: Final = -1
+"""Stands for all actors: what has an effect on it has one on every actor."""
+
+CLOCK_READ: Final = -2
+"""Stands for the clock, in a step whose effect depends on the time."""
+
+CLOCK_ADVANCED: Final = -3
+"""Stands for the clock, in a step that lets time pass."""
+
+TIME: Final = Origin("time", ANY_ACTOR)
+"""The option to let the clock go to the next timer."""
+
+_AT_ANY_TIME: Final = frozenset({"arrive", "credit", "answer"})
+"""The events that wait for nothing but their turn: how long a network or a client takes is left open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An event that can be the next step of a run."""
+
+    key: OptionKey
+    cause: int
+    """The number of the step that made the event possible."""
+
+
+class ChoiceSource(Protocol):
+    """Decides the steps of a run. A step is one event and all that tasks then do until they wait."""
+
+    def choose(self, options: Sequence[Option]) -> int:
+        """Returns the index of the next step; called also for one option."""
+
+    def executed(self, touched: Set[int]) -> None:
+        """Called after each step with the actors, or what stands for them, on which it had an effect."""
+
+
+class ExploringPolicy(FifoPolicy):
+    """Leaves the order of events to ``source``. Work costs nothing, so that only the choices decide the order."""
+
+    __slots__ = ("source",)
+    name = "explored"
+    chooses_events = True
+
+    def __init__(self, source: ChoiceSource) -> None:
+        self.source = source
+
+    def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
+        return 0
+
+
+class EventsOfSteps(DueEvents):
+    """The timers that are due, which know the step that made them due."""
+
+    __slots__ = ("_loop",)
+
+    def __init__(self, loop: ExploringLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def add(self, timer: VirtualTimer, origin: Origin) -> None:
+        timer.cause = self._loop.step
+        super().add(timer, origin)
+
+
+class ExploringLoop(VirtualTimeLoop):
+    """All tasks run until they wait; then one event happens, which the source of choices decides.
+
+    Arrivals and answers can happen at any time. Time passes when nothing else can happen, or when it is chosen while a
+    timer of a task has an effect. Credits, and the ends of data and of channels, arrive at once.
+    """
+
+    explores_arrivals = True
+
+    def __init__(self, policy: ExploringPolicy, **options: Any) -> None:
+        super().__init__(policy, **options)
+        self._source = policy.source
+        self._free = DueEvents()
+        self._due_events = EventsOfSteps(self)
+        self.step = START
+        """The number of the step that runs."""
+        self._touched: set[int] = set()
+
+    def call_at_ns(
+        self,
+        when_ns: int,
+        callback: Callable[[], None],
+        *,
+        daemon_while_not: Callable[[], bool] | None = None,
+        origin: Origin | None = None,
+    ) -> VirtualTimer:
+        if origin is None or origin.what not in _AT_ANY_TIME:
+            if origin is not None:
+                self._touched.add(CLOCK_READ)
+            return super().call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not, origin=origin)
+        event = VirtualTimer(self.now_ns, callback, (), self._context, self)
+        event.propagates, event.cause, event._scheduled = True, self.step, False
+        self._free.add(event, origin)
+        return event
+
+    def on_clock_read(self) -> None:
+        self._touched.add(CLOCK_READ)
+
+    def _next_round(self) -> None:
+        if self._queue_immediate_events():
+            return
+        if self._timers and self._timers[0][0] <= self.now_ns:
+            self._queue_due_timers()
+            if self._ready:
+                return
+        if self._ready_actors:
+            self._touched.add(self._ready_actors[0])
+            self._give_turn()
+            return
+        self._next_step()
+
+    def _queue_immediate_events(self) -> bool:
+        for index, origin in enumerate(self._free.origins):
+            if origin.what == "credit" or (origin.is_immediate and not self._has_timers(origin.actor)):
+                self._ready.append(self._free.take(index))
+                return True
+        return False
+
+    def _has_timers(self, actor: int) -> bool:
+        """True if a timer of the actor waits: it can come before the end of the actor's input."""
+        timers = (timer for _, _, timer in self._timers)
+        return any(timer.origin is not None and timer.origin.actor == actor for timer in timers if not timer._cancelled)
+
+    def timer_cancelled(self, timer: VirtualTimer) -> None:
+        self._touched.add(CLOCK_READ)
+        super().timer_cancelled(timer)
+
+    def _queue_chosen_event(self) -> None:
+        """Leaves the due events for the next step."""
+
+    def _next_step(self) -> None:
+        self._end_step()
+        free, due = self._free.without_cancelled(), self._due_events.without_cancelled()
+        options = [Option(origin.key, self._free.first(origin).cause) for origin in free]
+        options += [Option(origin.key, self._due_events.first(origin).cause) for origin in due]
+        if not options and not self._any_timer_counts():
+            self._quiescent()
+            return
+        if not options or self._may_time_pass():
+            options.append(Option(TIME.key, START))
+        index = self._source.choose(options)
+        self.step += 1
+        if index < len(free):
+            self._perform(free[index], self._free)
+        elif index < len(free) + len(due):
+            self._perform(due[index - len(free)], self._due_events)
+        else:
+            self._touched.add(CLOCK_ADVANCED)
+            self._let_time_pass()
+
+    def _end_step(self) -> None:
+        if self._touched and self.step != START:
+            self._source.executed(self._touched)
+        self._touched = set()
+
+    def stop(self) -> None:
+        self._end_step()
+        super().stop()
+
+    def _perform(self, origin: Origin, events: DueEvents) -> None:
+        self._touched.add(origin.actor)
+        self._ready.append(events.take(events.origins.index(origin)))
+
+    def _may_time_pass(self) -> bool:
+        """True if a timer has an effect: it can come before what is in flight. Checkpoints alone would let time pass for ever."""
+        return any(
+            (timer.origin is None or timer.origin.what != "master")
+            and not timer._cancelled
+            and (timer.daemon_while_not is None or timer.daemon_while_not())
+            for _, _, timer in self._timers
+        )
+
+    def _any_timer_counts(self) -> bool:
+        return bool(self._free.origins or self._due_events.origins) or super()._any_timer_counts()

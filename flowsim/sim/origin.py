@@ -1,0 +1,39 @@
+"""Where the events of a run come from: in Flink, the threads and connections whose order nothing determines."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+What = Literal["arrive", "credit", "answer", "timer", "flush", "snapshot", "master", "failure", "action", "time", "turn"]
+"""What a choice decides: which of several events of this kind, or of other kinds, is the next."""
+
+OptionKey = tuple[What | int, ...]
+"""What the event of an option is: its kind and numbers that are the same in every run of the job."""
+
+
+class Origin:
+    """The origin of events (``Scheduler.call_at_ns``), and their name among the options of a choice.
+
+    Events of one origin keep their order. ``actor``: the actor on which the events have an effect; -1: on any.
+    """
+
+    __slots__ = ("what", "actor", "numbers", "_is_immediate")
+
+    def __init__(self, what: What, actor: int = -1, *numbers: int, immediate: bool = False) -> None:
+        self.what = what
+        self.actor = actor
+        self.numbers = numbers
+        """With the actor, they tell this origin from others of its kind."""
+        self._is_immediate = immediate
+
+    @property
+    def key(self) -> OptionKey:
+        return (self.what, self.actor, *self.numbers)
+
+    @property
+    def is_immediate(self) -> bool:
+        """True if the next event has no effect that depends on its place among the events of other origins."""
+        return self._is_immediate
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {' '.join(map(str, self.key))}>"

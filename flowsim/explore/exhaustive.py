@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
-from flowsim.explore.choice_token import Recorded
+from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, Option
 from flowsim.sim.origin import OptionKey
 

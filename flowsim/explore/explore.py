@@ -9,6 +9,7 @@ from typing import Final
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.errors import BadInput, RunTooLong
+from flowsim.sim.choice_token import ChoiceToken, Replayed
 from flowsim.explore.strategies import Strategy
 from flowsim.explore.token import Token, scenario_id
 from flowsim.facts.kinds import Level
@@ -20,6 +21,8 @@ from flowsim.recording.manifest import RunStatus
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome
 from flowsim.scenario.runner import ScenarioRun, run_compiled
+from flowsim.sim.exploring_loop import ExploringPolicy
+from flowsim.sim.policy import SchedulingPolicy
 
 EXPLORED_BOUNDS: Final = RunBounds(steps=10_000_000)
 """The bounds of an explored run by default: some minutes."""
@@ -36,7 +39,7 @@ class Step:
     """One explored run and its law outcomes."""
 
     seed: int
-    token: Token
+    token: Token | ChoiceToken
     status: JobStatus
     digest: str
     outcomes: tuple[Outcome, ...]
@@ -192,10 +195,33 @@ def explore_once(
     """Runs the job under one schedule in memory and checks the run."""
     digest = scenario_id(compiled.scenario.digest())
     token = Token(digest, strategy.name, seed, budget_records, strategy.choices)
+    return _checked_run(compiled, token, seed, strategy.policy(seed), record, budget_records, until_ns, bounds)
+
+
+def explore_token(compiled: CompiledScenario, token: ChoiceToken, *, record: Level = Level.FULL) -> Step:
+    """Repeats a run of the order space in memory and checks it. Raises BadInput if the token does not fit the job."""
+    token.check_job(compiled.scenario.digest())
+    choices = Replayed(token)
+    policy = ExploringPolicy(choices)
+    step = _checked_run(compiled, token, compiled.run.seed, policy, record, 1, None, EXPLORED_BOUNDS)
+    choices.check_end()
+    return step
+
+
+def _checked_run(
+    compiled: CompiledScenario,
+    token: Token | ChoiceToken,
+    seed: int,
+    policy: SchedulingPolicy,
+    record: Level,
+    budget_records: int | None,
+    until_ns: int | None,
+    bounds: RunBounds,
+) -> Step:
     run = run_compiled(
         compiled,
         seed=seed,
-        policy=strategy.policy(seed),
+        policy=policy,
         clock="virtual",
         record=record,
         budget_records=budget_records,

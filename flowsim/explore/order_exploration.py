@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.explore.choice_token import ChoiceToken, Recorded
+from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.outcome import Outcome, View, outcome_of
@@ -71,6 +71,8 @@ class OrderExploration:
     """Runs with random choices."""
     share: float = 0.0
     """The part of the tree of all orders that the search has finished."""
+    is_interrupted: bool = False
+    """True if Ctrl-C ended the exploration."""
     last_new: int = 0
     """The number of the run that found the newest result, from 1."""
 
@@ -118,25 +120,27 @@ def explore_orders(
     *,
     first_seed: int = 1,
     is_over: Callable[[], bool] = lambda: False,
-    on_run: Callable[[OrderExploration], object] = lambda _: None,
+    on_run: Callable[[OrderExploration, ChoiceToken, bool], object] = lambda *_: None,
 ) -> OrderExploration:
     """Runs a job until the search has finished, or ``runs`` times, or until ``is_over``.
 
-    Every second run has random choices: a depth-first search alone sees only orders that differ late in the run.
+    Ctrl-C ends the exploration, which keeps what it found. ``on_run`` gets the exploration so far, the token of the run, and whether its result is new. Every second run has random choices: a depth-first search alone sees only orders that differ late in the run.
     """
     exploration = OrderExploration(view)
     search = ExhaustiveSearch()
-    while exploration.runs < runs and not is_over() and not search.is_finished:
-        if exploration.runs % 2:
-            source = RandomChoices(first_seed + exploration.sampled)
-            outcome = job.run(source)
-            exploration.add(outcome, source.token(job.digest), is_sample=True)
-        else:
+    try:
+        while exploration.runs < runs and not is_over() and not search.is_finished:
+            is_sample = exploration.runs % 2 == 1
+            source = RandomChoices(first_seed + exploration.sampled) if is_sample else search
             search.begin()
-            outcome = job.run(search)
-            exploration.add(outcome, search.token(job.digest), is_sample=False)
-            search.end()
-            exploration.searched, exploration.blocked = search.runs, search.blocked
-            exploration.share = search.share
-        on_run(exploration)
+            outcome = job.run(source)
+            token = source.token(job.digest)
+            is_new = exploration.add(outcome, token, is_sample=is_sample)
+            if not is_sample:
+                search.end()
+                exploration.searched, exploration.blocked = search.runs, search.blocked
+                exploration.share = search.share
+            on_run(exploration, token, is_new)
+    except KeyboardInterrupt:
+        exploration.is_interrupted = True
     return exploration

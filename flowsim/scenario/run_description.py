@@ -21,6 +21,8 @@ from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scen
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.loader import Scenario, load_text
 from flowsim.scenario.settings import RunSettings
+from flowsim.sim.choice_token import ChoiceToken, Replayed
+from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.policy import SchedulingPolicy
 
 _OUT_OF_MEMORY: Final = (f"{MemoryLimitReached.__name__}:", f"{MemoryError.__name__}:")
@@ -32,7 +34,7 @@ class Rerun:
     """The arguments of ``run_compiled`` that repeat a recorded run."""
 
     seed: int
-    policy: Literal["fifo", "random"]
+    policy: Literal["fifo", "random"] | ExploringPolicy
     record: Level
     record_values_bytes: int | None
     record_state: bool
@@ -115,7 +117,7 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput(
             "it ran on the real clock, where the order of events depends on the machine: it cannot be repeated"
         )
-    if run.policy not in ("fifo", "random"):
+    if run.policy not in ("fifo", "random", ExploringPolicy.name):
         raise BadInput(f"it ran under the policy '{run.policy}', which only its own program can create")
     if "faults" in run.options:
         raise BadInput("its faults were switched on by a Python program, not by the scenario")
@@ -123,7 +125,9 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput("its run was interrupted at an unknown point; run the scenario again instead")
     if manifest.failure is not None and manifest.failure.cause.startswith(_OUT_OF_MEMORY):
         raise BadInput("its limit of memory ended it, at a point that depends on the machine; run the scenario again")
-    policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"
+    policy: Literal["fifo", "random"] | ExploringPolicy = "random" if run.policy == "random" else "fifo"
+    if run.policy == ExploringPolicy.name:
+        policy = ExploringPolicy(Replayed(ChoiceToken.parse(_recorded_token(run.options))))
     return Rerun(
         run.seed,
         policy,
@@ -133,6 +137,14 @@ def rerun_of(manifest: Manifest) -> Rerun:
         recorded_until_ns(manifest),
         _integer(run.options, "budget_records", 1, 1_000_000),
     )
+
+
+def _recorded_token(options: Mapping[str, Any]) -> str:
+    policy = options.get("policy")
+    token = policy.get("token") if isinstance(policy, dict) else None
+    if not isinstance(token, str):
+        raise BadInput("its choices were not recorded")
+    return token
 
 
 def recorded_savepoint(manifest: Manifest, folders: Sequence[Path]) -> SavepointRestoreSettings | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -49,6 +49,9 @@ class ChoiceSource(Protocol):
     def executed(self, touched: Set[int]) -> None:
         """Called after each step with the actors, or what stands for them, on which it had an effect."""
 
+    def describe(self) -> Mapping[str, object]:
+        """Returns what repeats these choices, as plain values for a manifest."""
+
 
 class ExploringPolicy(FifoPolicy):
     """Leaves the order of events to ``source``. Work costs nothing, so that only the choices decide the order."""
@@ -62,6 +65,9 @@ class ExploringPolicy(FifoPolicy):
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
         return 0
+
+    def describe(self) -> dict[str, object]:
+        return {"policy": self.name, **self.source.describe()}
 
 
 class EventsOfSteps(DueEvents):
@@ -138,6 +144,8 @@ class ExploringLoop(VirtualTimeLoop):
 
     def _has_timers(self, actor: int) -> bool:
         """True if a timer of the actor waits: it can come before the end of the actor's input."""
+        if any(origin.actor == actor for origin in self._due_events.origins):
+            return True
         timers = (timer for _, _, timer in self._timers)
         return any(timer.origin is not None and timer.origin.actor == actor for timer in timers if not timer._cancelled)
 

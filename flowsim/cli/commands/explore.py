@@ -14,12 +14,15 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.explored_orders import OrderPlan, explore_order_space
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose, default_out
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.tables import Column, show_table
 from flowsim.cli.verdicts import LISTED, show_evidence, show_line
 from flowsim.cluster.job_execution import JobStatus
+from flowsim.errors import BadInput
+from flowsim.sim.choice_token import is_choice_token
 from flowsim.explore.explore import Exploration, Step
 from flowsim.explore.explore import explore as explore_seeds
 from flowsim.explore.strategies import Strategy, strategy_of, strategy_of_token
@@ -53,6 +56,38 @@ TokenText = Annotated[
     str | None,
     typer.Option("--token", metavar="TOKEN", help="Repeat only the run with this token from an earlier exploration."),
 ]
+Space = Annotated[
+    Literal["order", "runtime"],
+    typer.Option(
+        "--space",
+        help="runtime: random costs and turns, with the network of the scenario. order: every order of arrivals, timers and "
+        "answers, to find all results that the job can have.",
+    ),
+]
+Runs = Annotated[
+    int, typer.Option("--runs", min=1, max=100_000_000, help="Order space: how many runs at most.", show_default=True)
+]
+Seconds = Annotated[float, typer.Option("--seconds", min=0.1, max=1e6, help="Order space: how long at most.")]
+OutcomeView = Annotated[
+    Literal["exact", "bag"],
+    typer.Option(
+        "--outcome",
+        help="Order space: which results differ. exact: the rows of each subtask of a sink, in order; bag: the rows of a "
+        "sink, in any order.",
+    ),
+]
+Laws = Annotated[
+    str,
+    typer.Option(
+        "--laws",
+        metavar="all|new|N",
+        help="Order space: check the laws on all runs, on those with a new result, or also on every Nth run.",
+    ),
+]
+Require = Annotated[
+    Literal["one-result"] | None,
+    typer.Option("--require", help="Order space: more than one result is a finding."),
+]
 
 
 @command
@@ -64,6 +99,12 @@ def explore(
     record: Record = "full",
     budget_records: Budget = 1,
     until_violation: UntilViolation = True,
+    space: Space = "runtime",
+    runs: Runs = 2_000,
+    seconds: Seconds = 60.0,
+    outcome: OutcomeView = "exact",
+    laws: Laws = "5",
+    require: Require = None,
     token: TokenText = None,
     until: Until = None,
     set_: Set = None,
@@ -73,7 +114,15 @@ def explore(
     verbose: Verbose = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a scenario under many schedules in memory and check the laws on every run. Stop at the first violation."""
+    """Run a scenario under many schedules in memory, and check the laws. List the results that it can have.
+
+    In the runtime space, every run is checked, and the first violation ends the exploration.
+    """
+    if token is not None and is_choice_token(token):
+        raise BadInput(f"--token: it is of the order space: repeat it with flowsim run {shlex.quote(str(scenario))} --token")
+    if space == "order":
+        order = OrderPlan(runs, seconds, outcome, first_seed, _laws_every(laws), require is not None)
+        return _explore_orders(scenario, order, record, set_, limit, allow_python, allow_path, json_output, verbose)
     plan = _plan(policy, seeds, first_seed, budget_records, token)
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
@@ -108,6 +157,41 @@ def explore(
     if see is not None:
         document["first_finding"]["report"] = see
     return Answer(document, lambda console: _show(console, exploration, again, see, verbose), code)
+
+
+def _laws_every(text: str) -> int:
+    """Returns the number of --laws: 1, all runs; 0, only those with a new result."""
+    if text in ("all", "new"):
+        return 1 if text == "all" else 0
+    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
+        raise BadInput(f"--laws: expected all, new or a number from 1, got {text[:40]!r}")
+    return int(text)
+
+
+def _explore_orders(
+    scenario: Path,
+    plan: OrderPlan,
+    record: str,
+    overrides: Sequence[str] | None,
+    limits: Sequence[str] | None,
+    allow_python: bool,
+    allow_path: bool,
+    json_output: bool,
+    verbose: bool,
+) -> Answer:
+    again = ["flowsim", "run", str(scenario), *_job_options(overrides or (), limits or (), allow_python, allow_path)]
+    with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
+        compiled = compiled_scenario(scenario, Path(out), overrides, allow_python, allow_path, limits, None)
+        write_warnings(compiled)
+        explored = explore_order_space(compiled, plan, again, record, progress)
+    return Answer(explored.data(), lambda console: explored.show(console, verbose), explored.code)
+
+
+def _job_options(overrides: Sequence[str], limits: Sequence[str], allow_python: bool, allow_path: bool) -> list[str]:
+    """Returns the options that decide the job."""
+    options = [word for override in overrides for word in ("--set", override)]
+    options += [word for limit in limits for word in ("--limit", limit)]
+    return options + ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
 
 
 def _link(finding: Step) -> str:
@@ -153,9 +237,7 @@ def _run_options(
     changed = [*overrides, *([f"settings.budget_records={plan.budget_records}"] if plan.budget_records else [])]
     options = ["--policy", plan.strategy.name, "--record", record, "--clock", "virtual"]
     options += [] if until is None else ["--until", until]
-    options += [word for override in changed for word in ("--set", override)]
-    options += [word for limit in limits for word in ("--limit", limit)]
-    options += ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
+    options += _job_options(changed, limits, allow_python, allow_path)
     return [*options, "--validate", "--engine", "python"]
 
 

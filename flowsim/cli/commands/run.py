@@ -39,6 +39,7 @@ from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.summary import exit_code, run_data, run_waits, show_run
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
+from flowsim.sim.choice_token import ChoiceToken, Replayed
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
 from flowsim.scenario.compiled import CompiledScenario
@@ -52,6 +53,7 @@ from flowsim.scenario.runner import (
     run_compiled,
 )
 from flowsim.scenario.settings import RunSettings
+from flowsim.sim.exploring_loop import ExploringPolicy
 
 if TYPE_CHECKING:
     from flowsim.cli.judged_run import JudgedRun, RunJudge
@@ -100,6 +102,10 @@ AllowNonRestoredState = Annotated[
         help="With --from-savepoint: drop the state of operators that the scenario does not have; otherwise an error.",
     ),
 ]
+TokenText = Annotated[
+    str | None,
+    typer.Option("--token", metavar="TOKEN", help="Repeat the run of the order space that flowsim explore found."),
+]
 Connect = Annotated[
     list[str] | None,
     typer.Option(
@@ -122,6 +128,7 @@ def run(
     record_values: RecordValues = None,
     record_state: RecordState = None,
     until: Until = None,
+    token: TokenText = None,
     set_: Set = None,
     from_savepoint: FromSavepoint = None,
     resume: Resume = False,
@@ -147,6 +154,7 @@ def run(
     values_bytes = size_argument("--record-values", record_values)
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)
     _check_options(settings, policy is not None, bool(record_state), validate)
+    choices = None if token is None else _choices(token, compiled, settings, policy is not None)
     if judge is not None:
         judge.require(compiled.recompute is not None and allow_python)
     write_warnings(compiled)
@@ -157,7 +165,8 @@ def run(
         run_one = partial(
             run_compiled,
             seed=seed,
-            policy=policy,
+            policy=policy if choices is None else ExploringPolicy(choices),
+            budget_records=None if choices is None else 1,
             clock=clock,
             record=level,
             record_values_bytes=values_bytes,
@@ -169,6 +178,8 @@ def run(
             runs = run_phases(compiled, directory, savepoint, run_one)
         except ScenarioInterrupted as interrupted:
             return _interrupted(interrupted.run, directory)
+    if choices is not None:
+        choices.check_end()
     return _answer(compiled, runs, directory, judge, allow_python, json_output, verbose)
 
 
@@ -180,6 +191,19 @@ def _check_options(settings: RunSettings, names_policy: bool, record_state: bool
         raise BadInput("--record-state: state changes are recorded at level full only; add --record full")
     if validate and settings.record is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
+
+
+def _choices(text: str, compiled: CompiledScenario, settings: RunSettings, names_policy: bool) -> Replayed:
+    """Returns the choices of a token. Raises BadInput for a token of another job, or if other options decide the order."""
+    token = ChoiceToken.parse(text)
+    if names_policy:
+        raise BadInput("--token: it decides the order of the run: leave out --policy")
+    if settings.clock == "real":
+        raise BadInput("--token: applies to the virtual clock only")
+    if compiled.phases:
+        raise BadInput("--token: a scenario with phases cannot be explored")
+    token.check_job(compiled.scenario.digest())
+    return Replayed(token)
 
 
 def _judge(validate: bool, engine: EngineName, master: str | None, remote: str | None) -> RunJudge | None:

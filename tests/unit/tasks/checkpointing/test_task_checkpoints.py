@@ -38,6 +38,7 @@ class Later:
     """The time of the job: what it schedules runs at a command."""
 
     now_ns = 0
+    actor_id = 0
 
     def __init__(self, play: CoordinatorPlay) -> None:
         self.play = play

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
@@ -95,6 +95,9 @@ class Recorded:
     def executed(self, touched: Set[int]) -> None:
         """Does nothing."""
 
+    def describe(self) -> Mapping[str, object]:
+        return {}
+
     def token(self, digest: str) -> ChoiceToken:
         """Returns the token of the run, of the job with this digest."""
         return ChoiceToken(job_id(digest), tuple(self.deviations))
@@ -105,6 +108,7 @@ class Replayed(Recorded):
 
     def __init__(self, token: ChoiceToken) -> None:
         super().__init__()
+        self._token = token
         self._expected = dict(token.deviations)
 
     def decide(self, options: Sequence[Option]) -> int:
@@ -115,6 +119,9 @@ class Replayed(Recorded):
                 "changed"
             )
         return index
+
+    def describe(self) -> Mapping[str, object]:
+        return {"token": str(self._token)}
 
     def check_end(self) -> None:
         """Raises BadInput if the run ended before the last choice of the token."""

@@ -1,0 +1,218 @@
+"""``flowsim explore --space order``: the results that a scenario can have, and the findings in them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any, Final
+
+from rich.console import Console
+
+from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.progress import CountProgress
+from flowsim.cli.tables import Column, show_table
+from flowsim.errors import BadInput
+from flowsim.explore.assumptions import left_out
+from flowsim.sim.choice_token import ChoiceToken
+from flowsim.explore.explore import Step, explore_token
+from flowsim.explore.order_exploration import ExploredJob, Found, OrderExploration, explore_orders
+from flowsim.explore.outcome import Outcome, View
+from flowsim.facts.kinds import Level
+from flowsim.quantities import count_text
+from flowsim.scenario.compiled import CompiledScenario
+
+_RESULTS_SHOWN: Final = 20
+_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPlan:
+    """How the order space is explored."""
+
+    runs: int
+    seconds: float
+    view: View
+    first_seed: int
+    laws_every: int
+    """The laws are checked on each run with a new result, and on each run with this number; 0: on new results only."""
+    requires_one: bool
+    """True if more than one result is a finding."""
+
+
+@dataclass(slots=True)
+class OrderFindings:
+    """The runs that violated a law or did not meet an expectation, by what they violated."""
+
+    checked: int = 0
+    first: dict[str, tuple[Step, int]] = field(default_factory=dict)
+    """The first run of each finding, and the number of runs that have it."""
+
+    def add(self, step: Step) -> None:
+        self.checked += 1
+        for what in _what(step):
+            first, runs = self.first.get(what, (step, 0))
+            self.first[what] = first, runs + 1
+
+
+def _what(step: Step) -> list[str]:
+    found = [f"law {outcome.law} violated" for outcome in step.violated]
+    found += [f"expected {unmet.what} not met: {unmet.expected}" for unmet in step.unmet]
+    if not found and step.is_finding:
+        found.append(f"bound reached: {step.error}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ExploredOrders:
+    """An exploration of the order space, as a table and as JSON."""
+
+    exploration: OrderExploration
+    findings: OrderFindings
+    left_out: Sequence[str]
+    plan: OrderPlan
+    again: Sequence[str]
+    """The command that repeats a run, but for its token."""
+    is_out_of_time: bool
+    record: str
+    """The recording level of checked runs."""
+
+    @property
+    def code(self) -> ExitCode:
+        if self.exploration.is_interrupted:
+            return ExitCode.INTERRUPTED
+        several = self.plan.requires_one and len(self.exploration.results) > 1
+        return ExitCode.BROKEN if self.findings.first or several else ExitCode.FINE
+
+    @property
+    def line(self) -> str:
+        """What the exploration shows, in one sentence."""
+        found, results = self.exploration, count_text(len(self.exploration.results), "result")
+        if found.is_complete and not self.left_out and len(found.results) == 1:
+            return f"the only result that the order of events can give, proven in {count_text(found.searched, 'run')}"
+        if found.is_complete and not self.left_out:
+            return f"all {results} that the order of events can give, proven in {count_text(found.searched, 'run')}"
+        if found.is_complete:
+            return f"{results}; every order was tried, in {count_text(found.searched, 'run')}, but see below"
+        return (
+            f"{results} in {count_text(found.runs, 'run')}; not all orders were tried: {found.share:.2%} of the tree, and "
+            f"about {found.unseen:.0%} of further random runs would have a new result"
+        )
+
+    def command(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
+        """Returns the command that repeats a run, and checks it as the exploration did."""
+        checks = ["--record", self.record, "--validate", "--engine", "python"] if is_checked else []
+        return shlex.join([*self.again, "--token", str(token), *checks])
+
+    def data(self) -> dict[str, Any]:
+        """Returns the JSON document."""
+        found = self.exploration
+        return {
+            "space": "order",
+            "outcome": self.plan.view,
+            "verdict": self.line,
+            "complete": found.is_complete,
+            "proven": found.is_complete and not self.left_out,
+            "left_out": list(self.left_out),
+            "runs": found.runs,
+            "searched": found.searched,
+            "blocked": found.blocked,
+            "sampled": found.sampled,
+            "interrupted": found.is_interrupted,
+            "share": found.share,
+            "unseen": found.unseen,
+            "last_new": found.last_new,
+            "checked": self.findings.checked,
+            "results": [
+                {
+                    "digest": digest,
+                    "runs": one.runs,
+                    "token": str(one.token),
+                    "status": one.outcome.status.value,
+                    "cause": one.outcome.cause,
+                    "sinks": one.outcome.rows,
+                    "replay": self.command(one.token),
+                }
+                for digest, one in found.results.items()
+            ],
+            "findings": [
+                {
+                    "what": what,
+                    "runs": runs,
+                    "token": str(step.token),
+                    "replay": self.command(step.token, is_checked=True),
+                }
+                for what, (step, runs) in self.findings.first.items()
+                if isinstance(step.token, ChoiceToken)
+            ],
+            "exit_code": int(self.code),
+        }
+
+    def show(self, console: Console, verbose: bool) -> None:
+        """Prints the results as a table, and each finding with the command that repeats it."""
+        found = self.exploration
+        console.print(f"order space: {self.line}", style="bold", soft_wrap=True)
+        for sentence in self.left_out:
+            console.print(f"  left out: {sentence}", soft_wrap=True)
+        if found.is_interrupted:
+            console.print("  interrupted", soft_wrap=True)
+        if self.is_out_of_time:
+            console.print(f"  stopped after {self.plan.seconds:g} s (--seconds)", soft_wrap=True)
+        kinds = list(found.results.values())
+        shown = kinds if verbose else kinds[:_RESULTS_SHOWN]
+        rows = [
+            (_text(one.outcome), f"{one.runs:,}", f"{one.runs / found.runs:.1%}", str(one.token)) for one in shown
+        ]
+        show_table(console, ["result"], [Column("runs"), Column("share"), Column("token", left=True)], rows)
+        if len(shown) < len(kinds):
+            console.print(f"{len(kinds) - len(shown):,} more results: -v shows all", soft_wrap=True)
+        for what, (step, runs) in self.findings.first.items():
+            if isinstance(step.token, ChoiceToken):
+                counted = f"in {runs:,} of {count_text(self.findings.checked, 'checked run')}"
+                console.print(f"{what}: {counted}", style="red", soft_wrap=True)
+                console.print(f"  reproduce: {self.command(step.token, is_checked=True)}", soft_wrap=True)
+        if not self.findings.first and kinds:
+            console.print(f"repeat one: {self.command(kinds[0].token)}", soft_wrap=True)
+
+
+def _text(outcome: Outcome) -> str:
+    """Returns an outcome in short: its end if the job did not finish, and what the sinks hold."""
+    parts = [] if outcome.status.value == "finished" else [outcome.status.value]
+    for name, subtasks in outcome.rows.items():
+        parts.append(f"{name}: " + " | ".join(" ".join(map(_short, rows)) or "-" for rows in subtasks))
+    text = "; ".join(parts)
+    return text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 3]}..."
+
+
+def _short(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def explore_order_space(
+    compiled: CompiledScenario, plan: OrderPlan, again: Sequence[str], record: str, progress: CountProgress
+) -> ExploredOrders:
+    """Explores a scenario, and checks the laws and expectations on some of the runs."""
+    if compiled.phases:
+        raise BadInput(f"scenario {compiled.scenario.model.name!r} has phases, which cannot be explored")
+    options = replace(compiled.run_options(), clock="virtual")
+    job = ExploredJob(compiled.stream_graph(), options, compiled.scenario.digest())
+    findings = OrderFindings()
+    ends_at = monotonic() + plan.seconds
+
+    def on_run(exploration: OrderExploration, token: ChoiceToken, is_new: bool) -> None:
+        if is_new or (plan.laws_every and exploration.runs % plan.laws_every == 0):
+            findings.add(explore_token(compiled, token, record=Level[record.upper()]))
+        progress(exploration.runs, plan.runs, f"{len(exploration.results)} results, {exploration.share:.1%} of the tree")
+
+    def is_over() -> bool:
+        return monotonic() > ends_at
+
+    exploration = explore_orders(
+        job, plan.runs, plan.view, first_seed=plan.first_seed, is_over=is_over, on_run=on_run
+    )
+    is_out_of_time = exploration.runs < plan.runs and not (exploration.is_complete or exploration.is_interrupted)
+    graph = compiled.stream_graph()
+    return ExploredOrders(
+        exploration, findings, left_out(graph, compiled.failures, compiled.actions), plan, again, is_out_of_time, record
+    )

@@ -1,0 +1,109 @@
+"""Every order of a job's events, one by one, and the results of an exhaustive search beside them.
+
+``python -m tests.support.explore.brute_force --jobs 500`` compares tiny jobs; a job with too many orders is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from flowsim.explore.exhaustive import ExhaustiveSearch
+from flowsim.explore.order_exploration import ExploredJob
+from flowsim.scenario.yaml.problems import ScenarioErrors
+from flowsim.sim.choice_token import Recorded
+from flowsim.sim.exploring_loop import Option
+from tests.support.explore.tiny_jobs import explored, tiny_job
+
+MOST_ORDERS = 1_200
+
+
+@dataclass(slots=True)
+class AllOrders(Recorded):
+    """Decides each step in each possible way: the last one that has another option is changed first."""
+
+    path: list[tuple[int, int]] = field(default_factory=list)
+    """The index and the number of options of each step."""
+    depth: int = 0
+    runs: int = 0
+    is_finished: bool = False
+
+    def begin(self) -> None:
+        self.depth = 0
+
+    def decide(self, options: Sequence[Option]) -> int:
+        if self.depth == len(self.path):
+            self.path.append((0, len(options)))
+        index, count = self.path[self.depth]
+        assert count == len(options)
+        self.depth += 1
+        return index
+
+    def end(self) -> None:
+        self.runs += 1
+        while self.path and self.path[-1][0] + 1 == self.path[-1][1]:
+            self.path.pop()
+        if self.path:
+            index, count = self.path[-1]
+            self.path[-1] = index + 1, count
+        self.is_finished = not self.path
+
+
+def results(job: ExploredJob, search: AllOrders | ExhaustiveSearch, most: int = MOST_ORDERS) -> set[str]:
+    """Returns the digests of the results; the search is not finished if there are more than ``most`` runs."""
+    found = set()
+    while not search.is_finished and search.runs < most:
+        search.begin()
+        found.add(job.run(search).digest)
+        search.end()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How many runs each way needed, and the results that only one of them has."""
+
+    orders: int
+    searched: int
+    missed: frozenset[str]
+    unfounded: frozenset[str]
+
+
+def compare(seed: int, most: int = MOST_ORDERS) -> Compared | None:
+    """Compares the ways for a tiny job; None if it has too many orders, or is no job."""
+    try:
+        job = explored(tiny_job(seed))
+    except ScenarioErrors:
+        return None
+    search, orders = ExhaustiveSearch(), AllOrders()
+    reduced = results(job, search, most)
+    every = results(job, orders, most)
+    missed = frozenset(every - reduced)
+    if not search.is_finished or (not orders.is_finished and not missed):
+        return None
+    return Compared(orders.runs, search.runs, missed, frozenset(reduced - every))
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--jobs", type=int, default=100)
+    arguments.add_argument("--seed", type=int, default=0)
+    given = arguments.parse_args()
+    compared = orders = searched = different = 0
+    seed = given.seed
+    while compared < given.jobs:
+        found = compare(seed)
+        if found is not None:
+            compared, orders, searched = compared + 1, orders + found.orders, searched + found.searched
+            if found.missed or found.unfounded:
+                different += 1
+                print(f"seed {seed}: missed {sorted(found.missed)}, unfounded {sorted(found.unfounded)}", flush=True)
+        seed += 1
+    print(f"{compared} jobs of {seed - given.seed} seeds: {orders} orders, {searched} runs of the search, {different} differ")
+    return int(different > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Random jobs that are small enough to try every order of their events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from flowsim.explore.order_exploration import ExploredJob
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_text
+
+_FIELDS = {"k": "string", "n": "long"}
+
+
+def tiny_job(seed: int) -> dict[str, Any]:
+    """Returns a scenario: one or two sources with one or two records, one or two operators, one sink."""
+    random = Random(seed)
+    sources = {f"s{number}": _source(random, number) for number in range(random.choice((1, 2, 2, 2)))}
+    inputs: Any = list(sources) if len(sources) > 1 else "s0"
+    operators = {}
+    for number in range(random.choice((1, 1, 2))):
+        operators[f"o{number}"] = _operator(random, inputs)
+        inputs = f"o{number}"
+    return {
+        "flowsim": 1,
+        "name": "tiny",
+        "sources": sources,
+        "operators": operators,
+        "sinks": {"out": {"input": inputs, "collect": {}, "parallelism": 1}},
+    }
+
+
+def _source(random: Random, number: int) -> dict[str, Any]:
+    numbers = [random.randrange(4) + 10 * number for _ in range(random.choice((1, 1, 2)))]
+    rows = [[random.choice("ab"), each] for each in numbers]
+    if random.random() < 0.5:
+        steps = [{"step": index} if random.random() < 0.4 else {} for index in range(len(rows))]
+        script = [{"record": row, "timestamp": each % 10, **at} for row, each, at in zip(rows, numbers, steps, strict=True)]
+        return {"script": {"fields": _FIELDS, "gap": "5 ms", "subtasks": [script]}}
+    watermarks = {"timestamp": "n % 10", "emit": "every_record", "max_out_of_orderness": "1 ms"}
+    return {"collection": {"fields": _FIELDS, "rows": rows}, "watermarks": watermarks}
+
+
+def _operator(random: Random, inputs: Any) -> dict[str, Any]:
+    same = {"select": {"k": "k", "n": "n"}}
+    kind = random.choice(("map", "two inputs", "event time", "count", "async", "processing time"))
+    if kind == "two inputs" and len(inputs) == 2 and isinstance(inputs, list):
+        both = [same, {"select": {"k": "k", "n": "n + 100"}}]
+        return {"input": inputs[0], "parallelism": 1, "connect": {"to": inputs[1], "read": "any", "map": both}}
+    operator: dict[str, Any] = {"input": inputs, "parallelism": random.choice((1, 1, 2))}
+    windows = {
+        "event time": {"tumbling": "2 ms"},
+        "count": {"count": 2},
+        "processing time": {"tumbling": "4 ms", "time": "processing"},
+    }
+    if kind in windows:
+        return operator | {"key_by": "k", "window": windows[kind], "aggregate": {"n": "sum(n)"}}
+    if kind == "async":
+        calls = {"timeout": "10 ms", "capacity": random.choice((1, 2)), "latency": "3 ms", "add": {"m": "n"}}
+        return operator | {"async": {"mode": random.choice(("ordered", "unordered")), **calls}}
+    return operator | {"partition": random.choice(("rebalance", "broadcast")), "map": same}
+
+
+def compiled(scenario: dict[str, Any], folder: Path = Path("/nowhere")) -> CompiledScenario:
+    """Returns the job of a scenario. Raises ScenarioErrors if two operators do not fit together."""
+    return compile_scenario(load_text(json.dumps(scenario), "tiny.yaml", folder), out_dir=folder / "out")
+
+
+def explored(scenario: dict[str, Any]) -> ExploredJob:
+    """Returns a scenario as a job that can run many times."""
+    job = compiled(scenario)
+    return ExploredJob(job.stream_graph(), job.run_options(), job.scenario.digest())

@@ -1,0 +1,105 @@
+"""``flowsim explore --space order``, and ``flowsim run --token``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowsim.cli.exit_code import ExitCode
+
+UNION = """\
+flowsim: 1
+name: union
+sources:
+  left: {collection: {fields: {n: long}, rows: [[1], [2]]}}
+  right: {collection: {fields: {n: long}, rows: [[3]]}}
+operators:
+  both: {input: [left, right], map: {add: {m: n * 2}}}
+sinks:
+  all: {input: both, collect: {}}
+expect: {every_schedule: {rows: {all: 3}}}
+"""
+
+
+@pytest.fixture
+def union(tmp_path: Path) -> str:
+    (tmp_path / "union.yaml").write_text(UNION)
+    return "union.yaml"
+
+
+def test_all_results_are_listed_with_tokens_that_repeat_them(flowsim: Any, union: str) -> None:
+    called = flowsim("explore", union, "--space", "order", "--json")
+    found = called.document
+    assert (called.code, found["proven"], found["left_out"], found["findings"]) == (0, True, [], [])
+    rows = [[row[0] for row in result["sinks"]["all"][0]] for result in found["results"]]
+    assert sorted(rows) == [[1, 2, 3], [1, 3, 2], [3, 1, 2]]
+    for result, numbers in zip(found["results"], rows, strict=True):
+        again = flowsim(*shlex.split(result["replay"])[1:], "--out", "out", "--json")
+        assert again.code == 0
+        assert [row["n"] for row in again.document["sinks"][0]["records"]] == numbers
+
+
+def test_run_of_a_token_is_replayed(flowsim: Any, union: str) -> None:
+    token = flowsim("explore", union, "--space", "order", "--json").document["results"][-1]["token"]
+    assert flowsim("run", union, "--token", token, "--out", "first").code == 0
+    again = flowsim("replay", "first", "--json")
+    assert (again.code, again.document["same"]) == (0, True)
+
+
+def test_table_names_results_and_the_command(flowsim: Any, union: str) -> None:
+    shown = flowsim("explore", union, "--space", "order").out
+    assert "order space: all 3 results that the order of events can give, proven in 10 runs" in shown
+    assert "all: 1,2 2,4 3,6" in shown
+    assert "repeat one: flowsim run union.yaml --token fx1.o." in shown
+    assert "the only result" in flowsim("explore", union, "--space", "order", "--outcome", "bag").out
+
+
+def test_unfinished_exploration_says_what_is_missing(flowsim: Any, union: str) -> None:
+    called = flowsim("explore", union, "--space", "order", "--runs", 4)
+    assert "not all orders were tried:" in called.out
+    assert called.code == 0
+
+
+def test_second_result_is_a_finding_if_one_is_required(flowsim: Any, union: str) -> None:
+    required = ("--space", "order", "--require", "one-result")
+    assert flowsim("explore", union, *required).code == ExitCode.BROKEN
+    assert flowsim("explore", union, *required, "--outcome", "bag").code == ExitCode.FINE
+
+
+def test_law_that_some_order_violates_is_a_finding_with_its_token(flowsim: Any, tmp_path: Path) -> None:
+    fault = "faults: [{fault: drop_element, operator: both, at: 1}]\n"
+    (tmp_path / "broken.yaml").write_text(UNION + fault)
+    called = flowsim("explore", "broken.yaml", "--space", "order", "--laws", "all", "--json")
+    found = called.document
+    assert called.code == ExitCode.BROKEN
+    whats = [finding["what"] for finding in found["findings"]]
+    assert whats == ["law channel-fifo violated", "expected rows of sink all not met: 3"]
+    assert found["checked"] == found["runs"]
+    again = flowsim(*shlex.split(found["findings"][0]["replay"])[1:], "--out", "out")
+    assert (again.code, "channel-fifo" in again.out) == (ExitCode.BROKEN, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explore", "union.yaml", "--space", "order", "--laws", "some"), "--laws: expected all, new or a number from 1"),
+        (("explore", "union.yaml", "--space", "order", "--laws", "0"), "--laws: expected all, new or a number from 1"),
+        (("explore", "union.yaml", "--token", "fx1.o.Zm9vYmE."), "it is of the order space: repeat it with flowsim run"),
+        (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE."), "the token belongs to another job"),
+        (("run", "union.yaml", "--token", "random/7/1"), "expected a token such as fx1.o."),
+        (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE.", "--policy", "random"), "leave out --policy"),
+        (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE.", "--clock", "real"), "applies to the virtual clock only"),
+    ],
+)
+def test_refused(flowsim: Any, union: str, arguments: tuple[str, ...], message: str) -> None:
+    called = flowsim(*arguments)
+    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+
+
+def test_token_of_other_settings_is_refused(flowsim: Any, union: str) -> None:
+    token = flowsim("explore", union, "--space", "order", "--json").document["results"][0]["token"]
+    changed = flowsim("run", union, "--token", token, "--set", "operators.both.map.add.m=n * 3")
+    assert (changed.code, "the token belongs to another job" in changed.err) == (ExitCode.BAD_INPUT, True)

@@ -1,0 +1,125 @@
+"""The exhaustive search finds the results that trying every order finds, and needs fewer runs."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.explore.exhaustive import ExhaustiveSearch
+from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, Option
+from flowsim.sim.origin import OptionKey
+from tests.support.explore.brute_force import AllOrders, compare, results
+from tests.support.explore.tiny_jobs import explored
+
+FIELDS = {"n": "long"}
+SMALL = (4, 13, 19, 23, 31, 41, 43, 49, 68)
+"""Tiny jobs with few orders, of all kinds of operators."""
+
+
+def union(rows: int, partition: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Two sources with as many rows each, which one operator reads."""
+    sources = {
+        name: {"collection": {"fields": FIELDS, "rows": [[first + index] for index in range(rows)]}}
+        for name, first in (("left", 0), ("right", 10))
+    }
+    both = {"input": ["left", "right"], "map": {"add": {"m": "n"}}, **(partition or {})}
+    parallelism = both.get("parallelism", 1)
+    return {
+        "flowsim": 1,
+        "name": "union",
+        "sources": sources,
+        "operators": {"both": both},
+        "sinks": {"all": {"input": "both", "collect": {}, "parallelism": parallelism}},
+    }
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_union_has_every_merge_of_its_inputs(rows: int) -> None:
+    """A channel has the rows and a watermark, so there are more orders than results."""
+    search = ExhaustiveSearch()
+    found = results(explored(union(rows)), search)
+    assert (len(found), search.runs, search.blocked) == (comb(2 * rows, rows), comb(2 * rows + 2, rows + 1), 0)
+
+
+def test_broadcast_to_three_receivers_has_each_order_at_each_of_them() -> None:
+    search = ExhaustiveSearch()
+    found = results(explored(union(1, {"partition": "broadcast", "parallelism": 3})), search)
+    assert (len(found), search.runs) == (2**3, 6**3)
+
+
+def test_order_without_a_common_receiver_is_one_run() -> None:
+    scenario = union(2)
+    scenario["operators"]["both"]["input"] = "left"
+    scenario["sinks"]["other"] = {"input": "right", "collect": {}, "parallelism": 2}
+    search = ExhaustiveSearch()
+    assert (len(results(explored(scenario), search)), search.runs) == (1, 1)
+
+
+@pytest.mark.parametrize("seed", SMALL)
+def test_search_finds_the_results_of_all_orders(seed: int) -> None:
+    found = compare(seed, most=90)
+    assert found is not None
+    assert (found.missed, found.unfounded) == (frozenset(), frozenset())
+    assert found.searched <= found.orders
+
+
+def test_search_says_that_a_job_changes_from_run_to_run() -> None:
+    search = ExhaustiveSearch()
+    search.begin()
+    search.choose([option("a", 1), option("b", 1)])
+    search.executed({1})
+    search.choose([option("b", 1)])
+    search.executed({1})
+    search.end()
+    search.begin()
+    with pytest.raises(BadInput, match="step 0 had other options in an earlier run"):
+        search.choose([option("a", 1)])
+
+
+def option(name: str, actor: int, cause: int = START) -> Option:
+    return Option(key(name, actor), cause)
+
+
+def key(name: str, actor: int) -> OptionKey:
+    return ("arrive", actor, ord(name))
+
+
+class Model:
+    """A model with events that all exist from the start; each has the same effect whenever it happens."""
+
+    def __init__(self, **effects: set[int]) -> None:
+        self.effects = {key(name, 0): effect for name, effect in effects.items()}
+
+    def orders(self, search: ExhaustiveSearch | AllOrders) -> list[tuple[OptionKey, ...]]:
+        done = []
+        while not search.is_finished:
+            search.begin()
+            left, order = list(self.effects), []
+            while left:
+                order.append(left.pop(search.choose([Option(each, START) for each in left])))
+                search.executed(self.effects[order[-1]])
+            search.end()
+            done.append(tuple(order))
+        return done
+
+
+@pytest.mark.parametrize(
+    ("effects", "orders"),
+    [
+        ({"a": {1}, "b": {2}, "c": {3}}, 1),
+        ({"a": {1}, "b": {1}, "c": {2}}, 2),
+        ({"a": {1}, "b": {1, 2}, "c": {2}}, 4),
+        ({"a": {1}, "b": {1}, "c": {1}}, 6),
+        ({"a": {ANY_ACTOR}, "b": {2}, "c": {3}}, 4),
+        ({"a": {CLOCK_ADVANCED}, "b": {1, CLOCK_READ}, "c": {2, CLOCK_READ}}, 4),
+        ({"a": {CLOCK_ADVANCED}, "b": {1}, "c": {2, CLOCK_READ}}, 2),
+    ],
+)
+def test_search_runs_each_class_of_orders_once(effects: dict[str, set[int]], orders: int) -> None:
+    """The numbers are those of the ways to order the pairs of events that depend on each other."""
+    search = ExhaustiveSearch()
+    assert len(Model(**effects).orders(search)) - search.blocked == orders
+    assert len(set(Model(**effects).orders(AllOrders()))) == 6

@@ -1,0 +1,114 @@
+"""Explorations of the order space: results, counts and tokens, and what the order space leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowsim.cluster.job_status import JobStatus
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.explore.assumptions import left_out
+from flowsim.explore.explore import explore_token
+from flowsim.explore.order_exploration import ExploredJob, OrderExploration, RandomChoices, explore_orders
+from flowsim.explore.outcome import Outcome
+from flowsim.sim.choice_token import ChoiceToken, Replayed, job_id
+from tests.support.explore.tiny_jobs import compiled, explored
+
+ROWS = {"fields": {"n": "long"}, "rows": [[1], [2]]}
+UNION: dict[str, Any] = {
+    "flowsim": 1,
+    "name": "union",
+    "sources": {"left": {"collection": ROWS}, "right": {"collection": {**ROWS, "rows": [[3], [4]]}}},
+    "operators": {"both": {"input": ["left", "right"], "map": {"add": {"m": "n"}}}},
+    "sinks": {"all": {"input": "both", "collect": {}}},
+}
+
+
+def test_exploration_finds_all_results_and_says_so() -> None:
+    found = explore_orders(explored(UNION), runs=1_000)
+    assert (len(found.results), found.searched, found.is_complete, found.share) == (6, 20, True, 1.0)
+    assert found.runs == found.searched + found.sampled
+    orders = [[row[0] for row in one.outcome.rows["all"][0]] for one in found.results.values()]  # type: ignore[index]
+    assert sorted(orders) == [[1, 2, 3, 4], [1, 3, 2, 4], [1, 3, 4, 2], [3, 1, 2, 4], [3, 1, 4, 2], [3, 4, 1, 2]]
+
+
+def test_every_token_repeats_its_result() -> None:
+    job = explored(UNION)
+    for digest, one in explore_orders(job, runs=1_000).results.items():
+        again = Replayed(ChoiceToken.parse(str(one.token)))
+        assert job.run(again).digest == digest
+        again.check_end()
+
+
+def test_checked_run_of_a_token_holds_the_laws() -> None:
+    scenario = compiled(UNION)
+    job = ExploredJob(scenario.stream_graph(), scenario.run_options(), scenario.scenario.digest())
+    tokens = [one.token for one in explore_orders(job, runs=1_000).results.values()]
+    steps = [explore_token(scenario, token) for token in tokens]
+    assert [step.status for step in steps] == [JobStatus.FINISHED] * 6
+    assert [step.violated for step in steps] == [()] * 6
+    assert len({step.digest for step in steps}) == 6
+    assert explore_token(scenario, tokens[3]).digest == steps[3].digest
+
+
+def test_bag_ignores_the_order_of_rows() -> None:
+    found = explore_orders(explored(UNION), runs=1_000, view="bag")
+    assert [one.runs for one in found.results.values()] == [found.runs]
+
+
+def test_exploration_that_ends_early_says_how_far_it_came() -> None:
+    found = explore_orders(explored(UNION), runs=9)
+    assert (found.runs, found.searched, found.sampled, found.is_complete) == (9, 5, 4, False)
+    assert 0 < found.share < 1
+
+
+def test_share_of_unseen_results_counts_those_that_were_sampled_once() -> None:
+    exploration = OrderExploration("exact")
+    token = ChoiceToken(job_id(""), ())
+    outcomes = [Outcome(JobStatus.FINISHED, cause, ()) for cause in "aabcd"]
+    for outcome in outcomes:
+        exploration.add(outcome, token, is_sample=outcome.cause != "d")
+    assert exploration.unseen == 2 / 4
+    assert exploration.last_new == 5
+
+
+def test_random_runs_find_only_results_of_the_search() -> None:
+    job = explored(UNION)
+    results = explore_orders(job, runs=1_000).results
+    assert {job.run(RandomChoices(seed)).digest for seed in range(1_000, 1_060)} == results.keys()
+
+
+def test_job_that_was_explored_before_has_the_same_results() -> None:
+    job = explored(UNION)
+    first, again = (list(explore_orders(job, runs=1_000).results.items()) for _ in range(2))
+    assert first == again
+
+
+def test_results_of_a_program_are_explored_as_well() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).union(env.from_collection([2])).map(lambda number: number * 10)
+    scenario = compiled(UNION)
+    found = explore_orders(ExploredJob(env.stream_graph("program"), scenario.run_options(), "program"), runs=1_000)
+    assert sorted(one.outcome.rows["Map"][0] for one in found.results.values()) == [[10, 20], [20, 10]]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentences"),
+    [
+        ({}, []),
+        ({"settings": {"checkpointing": {"interval": "1 s"}}}, ["checkpoints start at their interval only"]),
+        ({"actions": [{"cancel": {"at": "1 s"}}]}, ["actions have an effect only at their time"]),
+        (
+            {"operators": {"both": {**UNION["operators"]["both"], "parallelism": 2, "partition": "rebalance"}}},
+            [
+                "the seed decides the first channel of rebalance from Source: left to both",
+                "the seed decides the first channel of rebalance from Source: right to both",
+            ],
+        ),
+    ],
+)
+def test_what_is_left_out_is_named(change: dict[str, Any], sentences: list[str]) -> None:
+    scenario = compiled(UNION | change, Path("/nowhere"))
+    assert left_out(scenario.stream_graph(), scenario.failures, scenario.actions) == sentences

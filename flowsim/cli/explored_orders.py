@@ -15,13 +15,13 @@ from flowsim.cli.progress import CountProgress
 from flowsim.cli.tables import Column, show_table
 from flowsim.errors import BadInput
 from flowsim.explore.assumptions import left_out
-from flowsim.sim.choice_token import ChoiceToken
 from flowsim.explore.explore import Step, explore_token
-from flowsim.explore.order_exploration import ExploredJob, Found, OrderExploration, explore_orders
+from flowsim.explore.order_exploration import ExploredJob, OrderExploration, explore_orders
 from flowsim.explore.outcome import Outcome, View
 from flowsim.facts.kinds import Level
 from flowsim.quantities import count_text
 from flowsim.scenario.compiled import CompiledScenario
+from flowsim.sim.choice_token import ChoiceToken
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
@@ -39,6 +39,15 @@ class OrderPlan:
     """The laws are checked on each run with a new result, and on each run with this number; 0: on new results only."""
     requires_one: bool
     """True if more than one result is a finding."""
+
+
+def laws_every(text: str) -> int:
+    """Returns the number of ``--laws``: 1, all runs; 0, only those with a new result. Raises BadInput."""
+    if text in ("all", "new"):
+        return 1 if text == "all" else 0
+    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
+        raise BadInput(f"--laws: expected all, new or a number from 1, got {text[:40]!r}")
+    return int(text)
 
 
 @dataclass(slots=True)
@@ -161,12 +170,10 @@ class ExploredOrders:
             console.print(f"  stopped after {self.plan.seconds:g} s (--seconds)", soft_wrap=True)
         kinds = list(found.results.values())
         shown = kinds if verbose else kinds[:_RESULTS_SHOWN]
-        rows = [
-            (_text(one.outcome), f"{one.runs:,}", f"{one.runs / found.runs:.1%}", str(one.token)) for one in shown
-        ]
+        rows = [(_text(one.outcome), f"{one.runs:,}", f"{one.runs / found.runs:.1%}", str(one.token)) for one in shown]
         show_table(console, ["result"], [Column("runs"), Column("share"), Column("token", left=True)], rows)
         if len(shown) < len(kinds):
-            console.print(f"{len(kinds) - len(shown):,} more results: -v shows all", soft_wrap=True)
+            console.print(f"and {count_text(len(kinds) - len(shown), 'result')} more: -v shows all", soft_wrap=True)
         for what, (step, runs) in self.findings.first.items():
             if isinstance(step.token, ChoiceToken):
                 counted = f"in {runs:,} of {count_text(self.findings.checked, 'checked run')}"
@@ -203,14 +210,16 @@ def explore_order_space(
     def on_run(exploration: OrderExploration, token: ChoiceToken, is_new: bool) -> None:
         if is_new or (plan.laws_every and exploration.runs % plan.laws_every == 0):
             findings.add(explore_token(compiled, token, record=Level[record.upper()]))
-        progress(exploration.runs, plan.runs, f"{len(exploration.results)} results, {exploration.share:.1%} of the tree")
+        progress(
+            exploration.runs,
+            plan.runs,
+            f"{count_text(len(exploration.results), 'result')}, {exploration.share:.1%} of the tree",
+        )
 
     def is_over() -> bool:
         return monotonic() > ends_at
 
-    exploration = explore_orders(
-        job, plan.runs, plan.view, first_seed=plan.first_seed, is_over=is_over, on_run=on_run
-    )
+    exploration = explore_orders(job, plan.runs, plan.view, first_seed=plan.first_seed, is_over=is_over, on_run=on_run)
     is_out_of_time = exploration.runs < plan.runs and not (exploration.is_complete or exploration.is_interrupted)
     graph = compiled.stream_graph()
     return ExploredOrders(

@@ -42,9 +42,7 @@ from flowsim.facts.recorder import Recorder
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.execution_graph import create_execution_graph, describe
-from flowsim.graph.order_space import in_order_space
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.policy import policy_of
 from flowsim.sim.real_clock import run_real
 from flowsim.sim.rng import RandomStreams
@@ -62,9 +60,7 @@ class MiniCluster:
     """One run of one job. Flink: MiniCluster, JobMaster."""
 
     def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
-        if isinstance(options.policy, ExploringPolicy):
-            graph = in_order_space(graph)
-        graph.check_run(options.clock)
+        graph = options.in_its_space(graph)
         self._options = options
         self._bounds = EffectiveBounds(options.bounds, options.limits)
         events = CheckedEvents(options)

@@ -21,6 +21,7 @@ from flowsim.graph.plan_size import check_plan_size
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.manifest import FailureReport, Manifest, RecordedReason, RunDescription, RunStatus, SinkRows
 from flowsim.recording.writer import RecordingWriter
+from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.signal_handler import interrupts_of_run
 from flowsim.values.record_text import value_text
 
@@ -60,6 +61,8 @@ def run_and_close(
         try:
             cluster = MiniCluster(graph, options)
             result = cluster.run()
+            if isinstance(options.policy, ExploringPolicy):
+                options.policy.source.check_end()
             interrupts.end()
         except RunInterrupted as interrupted:
             result = interrupted.result

@@ -20,7 +20,9 @@ def left_out(graph: StreamGraph, failures: Sequence[RunFailure] = (), actions: S
     if graph.settings.checkpointing is not None and graph.settings.checkpointing.interval_ms is not None:
         sentences.append("checkpoints start at their interval only")
     if failures:
-        sentences.append("failures happen only where the scenario has them, and restarts wait until nothing else can happen")
+        sentences.append(
+            "failures happen only where the scenario has them, and restarts wait until nothing else can happen"
+        )
     if actions:
         sentences.append("actions have an effect only at their time")
     for node in graph.nodes.values():

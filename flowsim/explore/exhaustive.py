@@ -122,7 +122,9 @@ class ExhaustiveSearch(Recorded):
         while path:
             node = path[-1]
             node.done[node.chosen] = node.footprint
-            remaining = [key for key in node.enabled if key in node.backtrack and key not in node.done and key not in node.sleep]
+            remaining = [
+                key for key in node.enabled if key in node.backtrack and key not in node.done and key not in node.sleep
+            ]
             if remaining:
                 node.chosen = remaining[0]
                 node.footprint = frozenset()
@@ -141,7 +143,7 @@ class ExhaustiveSearch(Recorded):
         """Adds, for each pair of dependent steps without a step between them, the other order."""
         path = self._path
         past = _happens_before(path)
-        for late, node in enumerate(path):
+        for late in range(len(path)):
             for early in _races(path, past, late):
                 # The steps after the early one that do not depend on it, and then the late one.
                 others = [step for step in range(early + 1, late) if early not in past[step]]

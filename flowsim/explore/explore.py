@@ -9,7 +9,6 @@ from typing import Final
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.errors import BadInput, RunTooLong
-from flowsim.sim.choice_token import ChoiceToken, Replayed
 from flowsim.explore.strategies import Strategy
 from flowsim.explore.token import Token, scenario_id
 from flowsim.facts.kinds import Level
@@ -21,6 +20,7 @@ from flowsim.recording.manifest import RunStatus
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome
 from flowsim.scenario.runner import ScenarioRun, run_compiled
+from flowsim.sim.choice_token import ChoiceToken, Replayed
 from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.policy import SchedulingPolicy
 
@@ -201,11 +201,8 @@ def explore_once(
 def explore_token(compiled: CompiledScenario, token: ChoiceToken, *, record: Level = Level.FULL) -> Step:
     """Repeats a run of the order space in memory and checks it. Raises BadInput if the token does not fit the job."""
     token.check_job(compiled.scenario.digest())
-    choices = Replayed(token)
-    policy = ExploringPolicy(choices)
-    step = _checked_run(compiled, token, compiled.run.seed, policy, record, 1, None, EXPLORED_BOUNDS)
-    choices.check_end()
-    return step
+    policy = ExploringPolicy(Replayed(token))
+    return _checked_run(compiled, token, compiled.run.seed, policy, record, 1, None, EXPLORED_BOUNDS)
 
 
 def _checked_run(

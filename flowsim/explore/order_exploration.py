@@ -9,11 +9,11 @@ from typing import Final, Protocol
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.outcome import Outcome, View, outcome_of
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import ExploringPolicy, Option
 
 _BUDGET_RECORDS: Final = 1
@@ -124,7 +124,9 @@ def explore_orders(
 ) -> OrderExploration:
     """Runs a job until the search has finished, or ``runs`` times, or until ``is_over``.
 
-    Ctrl-C ends the exploration, which keeps what it found. ``on_run`` gets the exploration so far, the token of the run, and whether its result is new. Every second run has random choices: a depth-first search alone sees only orders that differ late in the run.
+    Every second run has random choices: a depth-first search alone sees only orders that differ late in the run.
+    ``on_run`` gets the exploration so far, the token of the run, and whether its result is new. Ctrl-C ends the exploration,
+    which keeps what it found.
     """
     exploration = OrderExploration(view)
     search = ExhaustiveSearch()

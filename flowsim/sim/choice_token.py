@@ -95,6 +95,9 @@ class Recorded:
     def executed(self, touched: Set[int]) -> None:
         """Does nothing."""
 
+    def check_end(self) -> None:
+        """Does nothing: there is nothing to repeat."""
+
     def describe(self) -> Mapping[str, object]:
         return {}
 
@@ -124,7 +127,6 @@ class Replayed(Recorded):
         return {"token": str(self._token)}
 
     def check_end(self) -> None:
-        """Raises BadInput if the run ended before the last choice of the token."""
         last = max(self._expected, default=-1)
         if last >= self.choices:
             raise BadInput(

@@ -49,6 +49,9 @@ class ChoiceSource(Protocol):
     def executed(self, touched: Set[int]) -> None:
         """Called after each step with the actors, or what stands for them, on which it had an effect."""
 
+    def check_end(self) -> None:
+        """Raises BadInput if the run ended before all choices were made that it should repeat."""
+
     def describe(self) -> Mapping[str, object]:
         """Returns what repeats these choices, as plain values for a manifest."""
 

@@ -48,7 +48,17 @@ class TimerOwner(Protocol):
 class VirtualTimer(asyncio.TimerHandle):
     """A callback at a virtual time; a daemon does not keep a run alive while ``daemon_while_not`` returns False."""
 
-    __slots__ = ("callback", "context", "arguments", "when_ns", "daemon_while_not", "origin", "owner", "propagates", "cause")
+    __slots__ = (
+        "callback",
+        "context",
+        "arguments",
+        "when_ns",
+        "daemon_while_not",
+        "origin",
+        "owner",
+        "propagates",
+        "cause",
+    )
 
     def __init__(
         self,

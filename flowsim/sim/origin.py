@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-What = Literal["arrive", "credit", "answer", "timer", "flush", "snapshot", "master", "failure", "action", "time", "turn"]
+What = Literal[
+    "arrive", "credit", "answer", "timer", "flush", "snapshot", "master", "failure", "action", "time", "turn"
+]
 """What a choice decides: which of several events of this kind, or of other kinds, is the next."""
 
 OptionKey = tuple[What | int, ...]

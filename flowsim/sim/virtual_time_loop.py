@@ -12,10 +12,11 @@ from contextvars import Context, copy_context
 from itertools import count, islice, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
-from flowsim.errors import Deadlock, FlowsimError, VirtualClockRefusal
+from flowsim.errors import Deadlock, VirtualClockRefusal
 from flowsim.sim.asyncio_services import AsyncioServices
 from flowsim.sim.choices import Choices
 from flowsim.sim.due_events import DueEvents
+from flowsim.sim.ends_of_loops import Stop, UntilReached, raise_interrupt, raise_stop
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
 from flowsim.sim.origin import Origin
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
@@ -30,14 +31,6 @@ _COMPACT_ABOVE: Final = 100
 
 _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
-
-
-class UntilReached(FlowsimError):
-    """Virtual time reached the limit of the run and there was no ``on_until``."""
-
-
-class _Stop(BaseException):
-    """Carries ``stop()`` out of the queue."""
 
 
 class VirtualTimeLoop(AsyncioServices):
@@ -173,7 +166,7 @@ class VirtualTimeLoop(AsyncioServices):
             while True:
                 self._run_callbacks()
                 self._next_round()
-        except _Stop:
+        except Stop:
             pass
         finally:
             events._set_running_loop(None)
@@ -194,7 +187,7 @@ class VirtualTimeLoop(AsyncioServices):
             # A cancelled handle's callback does nothing: a check would cost time for all others.
             try:
                 handle.context.run(handle.callback, *handle.arguments)
-            except (SystemExit, KeyboardInterrupt, _Stop):
+            except (SystemExit, KeyboardInterrupt, Stop):
                 raise
             except BaseException as error:
                 self._callback_failed(handle, error)
@@ -310,12 +303,12 @@ class VirtualTimeLoop(AsyncioServices):
     def stop(self) -> None:
         """Ends ``run_forever`` after the callbacks that are queued now."""
         if self._stop_handle is None:
-            self._stop_handle = VirtualHandle(_raise_stop, (), self._context)
+            self._stop_handle = VirtualHandle(raise_stop, (), self._context)
             self._ready.append(self._stop_handle)
 
     def interrupt(self) -> None:
         """Makes the run raise KeyboardInterrupt between two callbacks; callable from signal handlers and other threads."""
-        self._interrupt_handle = VirtualHandle(_raise_interrupt, (), self._context)
+        self._interrupt_handle = VirtualHandle(raise_interrupt, (), self._context)
         self._ready.appendleft(self._interrupt_handle)
 
     def withdraw_interrupt(self) -> bool:
@@ -400,11 +393,3 @@ class VirtualTimeLoop(AsyncioServices):
         self.call_exception_handler(
             {"message": f"exception in callback {handle}", "exception": error, "handle": handle}
         )
-
-
-def _raise_stop() -> None:
-    raise _Stop
-
-
-def _raise_interrupt() -> None:
-    raise KeyboardInterrupt

@@ -91,7 +91,18 @@ class TaskAsyncCalls:
     task with errors from processing an answer.
     """
 
-    __slots__ = ("_timers", "_fail", "_running", "_numbers", "_starts", "_answers", "_at_end", "_thread", "_refused", "_is_closed")
+    __slots__ = (
+        "_timers",
+        "_fail",
+        "_running",
+        "_numbers",
+        "_starts",
+        "_answers",
+        "_at_end",
+        "_thread",
+        "_refused",
+        "_is_closed",
+    )
 
     def __init__(self, timers: TaskTimers, fail: Callable[[Callable[[], None]], None]) -> None:
         self._timers = timers

@@ -162,6 +162,12 @@ class ExploredProcessingTimeService(OperatorProcessingTimeService):
         return super().current_processing_time_ms()
 
 
+def create_processing_time_service(timers: TaskTimers, executor: MailboxExecutor) -> OperatorProcessingTimeService:
+    """Creates the processing time of one operator, whose timers are mails of ``executor``."""
+    explores = timers.scheduler.explores_arrivals
+    return (ExploredProcessingTimeService if explores else OperatorProcessingTimeService)(timers, executor)
+
+
 class _NeverTimer:
     """The handle of a timer that was registered after quiesce (rule 3.27)."""
 

@@ -34,11 +34,7 @@ from flowsim.tasks.observed_task import ObservedTask
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.operator_events import OperatorEvents
-from flowsim.tasks.processing_time import (
-    ExploredProcessingTimeService,
-    OperatorProcessingTimeService,
-    TaskTimers,
-)
+from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers, create_processing_time_service
 from flowsim.tasks.task_state import TaskState
 from flowsim.timers.internal_timer_service import CancellationContext
 
@@ -368,9 +364,7 @@ class StreamTask(ObservedTask):
 
     def create_processing_time(self, operator_index: int, executor: MailboxExecutor) -> OperatorProcessingTimeService:
         """Creates the processing time of one operator; its timers are mails of the operator's executor."""
-        explored = self.scheduler.explores_arrivals
-        kind = ExploredProcessingTimeService if explored else OperatorProcessingTimeService
-        return kind(self.timers, executor)
+        return create_processing_time_service(self.timers, executor)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Waits for a buffer; a partition calls it if a record needs a buffer beyond the overdraft (rule 5.42)."""

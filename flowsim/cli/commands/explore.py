@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
@@ -14,7 +14,7 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.explored_orders import OrderPlan, explore_order_space
+from flowsim.cli.explored_orders import OrderPlan, explore_order_space, laws_every
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose, default_out
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
@@ -22,7 +22,6 @@ from flowsim.cli.tables import Column, show_table
 from flowsim.cli.verdicts import LISTED, show_evidence, show_line
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
-from flowsim.sim.choice_token import is_choice_token
 from flowsim.explore.explore import Exploration, Step
 from flowsim.explore.explore import explore as explore_seeds
 from flowsim.explore.strategies import Strategy, strategy_of, strategy_of_token
@@ -30,7 +29,9 @@ from flowsim.explore.token import Token
 from flowsim.facts.kinds import Level
 from flowsim.laws.law import Verdict
 from flowsim.quantities import count_text
+from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.runner import broken_invariant
+from flowsim.sim.choice_token import is_choice_token
 from flowsim.trace.links import evidence_link, report_command, report_link
 
 Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to run.")]
@@ -114,23 +115,66 @@ def explore(
     verbose: Verbose = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a scenario under many schedules in memory, and check the laws. List the results that it can have.
+    """Run a scenario under many schedules in memory and check the laws, or list all results that it can have.
 
-    In the runtime space, every run is checked, and the first violation ends the exploration.
+    In the runtime space every run is checked, and the first violation ends the exploration (--all-seeds: it does not).
     """
+    job = _Job(scenario, record, until, set_ or (), limit or (), allow_python, allow_path)
     if token is not None and is_choice_token(token):
-        raise BadInput(f"--token: it is of the order space: repeat it with flowsim run {shlex.quote(str(scenario))} --token")
+        raise BadInput(
+            f"--token: it is of the order space: repeat it with flowsim run {shlex.quote(str(scenario))} --token"
+        )
     if space == "order":
-        order = OrderPlan(runs, seconds, outcome, first_seed, _laws_every(laws), require is not None)
-        return _explore_orders(scenario, order, record, set_, limit, allow_python, allow_path, json_output, verbose)
+        order = OrderPlan(runs, seconds, outcome, first_seed, laws_every(laws), require is not None)
+        return _explore_orders(job, order, json_output, verbose)
     plan = _plan(policy, seeds, first_seed, budget_records, token)
-    until_ns = duration_argument("--until", until)
+    return _explore_seeds(job, plan, until_violation, json_output, verbose)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The scenario, and the options that decide its runs besides the schedule."""
+
+    scenario: Path
+    record: str
+    until: str | None
+    overrides: Sequence[str]
+    limits: Sequence[str]
+    allow_python: bool
+    allow_path: bool
+
+    def compiled(self, out: str) -> CompiledScenario:
+        until_ns = duration_argument("--until", self.until)
+        overrides, limits = list(self.overrides), list(self.limits)
+        allowed = self.allow_python, self.allow_path
+        return compiled_scenario(self.scenario, Path(out), overrides, *allowed, limits, until_ns)
+
+    @property
+    def options(self) -> list[str]:
+        """The options of a command that decide the job."""
+        options = [word for override in self.overrides for word in ("--set", override)]
+        options += [word for limit in self.limits for word in ("--limit", limit)]
+        return options + ["--allow-python"] * self.allow_python + ["--allow-path"] * self.allow_path
+
+
+def _explore_orders(job: _Job, plan: OrderPlan, json_output: bool, verbose: bool) -> Answer:
+    """Lists the results of the order space."""
+    again = ["flowsim", "run", str(job.scenario), *job.options]
+    with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
+        compiled = job.compiled(out)
+        write_warnings(compiled)
+        explored = explore_order_space(compiled, plan, again, job.record, progress)
+    return Answer(explored.data(), lambda console: explored.show(console, verbose), explored.code)
+
+
+def _explore_seeds(job: _Job, plan: _Plan, until_violation: bool, json_output: bool, verbose: bool) -> Answer:
+    """Runs one schedule per seed."""
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
 
         def on_step(step: Step, so_far: Exploration) -> None:
             progress(so_far.runs, len(plan.seeds), f"seed {step.seed}, {so_far.distinct} distinct")
 
-        compiled = compiled_scenario(scenario, Path(out), set_, allow_python, allow_path, limit, until_ns)
+        compiled = job.compiled(out)
         if plan.token is not None:
             plan.token.check_scenario(compiled.scenario.digest())
         write_warnings(compiled)
@@ -139,59 +183,24 @@ def explore(
             compiled,
             plan.strategy,
             plan.seeds,
-            record=Level[record.upper()],
+            record=Level[job.record.upper()],
             budget_records=plan.budget_records or None,
-            until_ns=until_ns,
+            until_ns=duration_argument("--until", job.until),
             until_violation=until_violation,
             on_step=on_step,
         )
-    options = _run_options(plan, record, until, set_ or (), limit or (), allow_python, allow_path)
+    options = _run_options(plan, job)
 
     def again(step: Step) -> str:
-        return shlex.join(["flowsim", "run", str(scenario), "--seed", str(step.seed), *options])
+        return shlex.join(["flowsim", "run", str(job.scenario), "--seed", str(step.seed), *options])
 
     code = exit_code(exploration, bool(compiled.faults))
     first = exploration.first_finding
-    see = None if first is None else report_command(str(default_out(scenario)), _link(first))
+    see = None if first is None else report_command(str(default_out(job.scenario)), _link(first))
     document = exploration_data(exploration, None if first is None else again(first)) | {"exit_code": int(code)}
     if see is not None:
         document["first_finding"]["report"] = see
     return Answer(document, lambda console: _show(console, exploration, again, see, verbose), code)
-
-
-def _laws_every(text: str) -> int:
-    """Returns the number of --laws: 1, all runs; 0, only those with a new result."""
-    if text in ("all", "new"):
-        return 1 if text == "all" else 0
-    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
-        raise BadInput(f"--laws: expected all, new or a number from 1, got {text[:40]!r}")
-    return int(text)
-
-
-def _explore_orders(
-    scenario: Path,
-    plan: OrderPlan,
-    record: str,
-    overrides: Sequence[str] | None,
-    limits: Sequence[str] | None,
-    allow_python: bool,
-    allow_path: bool,
-    json_output: bool,
-    verbose: bool,
-) -> Answer:
-    again = ["flowsim", "run", str(scenario), *_job_options(overrides or (), limits or (), allow_python, allow_path)]
-    with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
-        compiled = compiled_scenario(scenario, Path(out), overrides, allow_python, allow_path, limits, None)
-        write_warnings(compiled)
-        explored = explore_order_space(compiled, plan, again, record, progress)
-    return Answer(explored.data(), lambda console: explored.show(console, verbose), explored.code)
-
-
-def _job_options(overrides: Sequence[str], limits: Sequence[str], allow_python: bool, allow_path: bool) -> list[str]:
-    """Returns the options that decide the job."""
-    options = [word for override in overrides for word in ("--set", override)]
-    options += [word for limit in limits for word in ("--limit", limit)]
-    return options + ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
 
 
 def _link(finding: Step) -> str:
@@ -224,20 +233,12 @@ def _plan(
     return _Plan(strategy_of_token(token), range(token.seed, token.seed + 1), token.budget_records or 0, token)
 
 
-def _run_options(
-    plan: _Plan,
-    record: str,
-    until: str | None,
-    overrides: Sequence[str],
-    limits: Sequence[str],
-    allow_python: bool,
-    allow_path: bool,
-) -> list[str]:
+def _run_options(plan: _Plan, job: _Job) -> list[str]:
     """Returns the options of ``flowsim run``, besides ``--seed``, that repeat one run of the exploration."""
-    changed = [*overrides, *([f"settings.budget_records={plan.budget_records}"] if plan.budget_records else [])]
-    options = ["--policy", plan.strategy.name, "--record", record, "--clock", "virtual"]
-    options += [] if until is None else ["--until", until]
-    options += _job_options(changed, limits, allow_python, allow_path)
+    budget = [f"settings.budget_records={plan.budget_records}"] if plan.budget_records else []
+    options = ["--policy", plan.strategy.name, "--record", job.record, "--clock", "virtual"]
+    options += [] if job.until is None else ["--until", job.until]
+    options += replace(job, overrides=[*job.overrides, *budget]).options
     return [*options, "--validate", "--engine", "python"]
 
 

@@ -39,7 +39,6 @@ from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.summary import exit_code, run_data, run_waits, show_run
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
-from flowsim.sim.choice_token import ChoiceToken, Replayed
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
 from flowsim.scenario.compiled import CompiledScenario
@@ -53,6 +52,7 @@ from flowsim.scenario.runner import (
     run_compiled,
 )
 from flowsim.scenario.settings import RunSettings
+from flowsim.sim.choice_token import ChoiceToken, Replayed
 from flowsim.sim.exploring_loop import ExploringPolicy
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def run(
     values_bytes = size_argument("--record-values", record_values)
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)
     _check_options(settings, policy is not None, bool(record_state), validate)
-    choices = None if token is None else _choices(token, compiled, settings, policy is not None)
+    choices = _choices(token, compiled, settings, policy is not None)
     if judge is not None:
         judge.require(compiled.recompute is not None and allow_python)
     write_warnings(compiled)
@@ -165,8 +165,7 @@ def run(
         run_one = partial(
             run_compiled,
             seed=seed,
-            policy=policy if choices is None else ExploringPolicy(choices),
-            budget_records=None if choices is None else 1,
+            **_schedule(policy, choices),
             clock=clock,
             record=level,
             record_values_bytes=values_bytes,
@@ -178,8 +177,6 @@ def run(
             runs = run_phases(compiled, directory, savepoint, run_one)
         except ScenarioInterrupted as interrupted:
             return _interrupted(interrupted.run, directory)
-    if choices is not None:
-        choices.check_end()
     return _answer(compiled, runs, directory, judge, allow_python, json_output, verbose)
 
 
@@ -193,8 +190,12 @@ def _check_options(settings: RunSettings, names_policy: bool, record_state: bool
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
 
 
-def _choices(text: str, compiled: CompiledScenario, settings: RunSettings, names_policy: bool) -> Replayed:
+def _choices(
+    text: str | None, compiled: CompiledScenario, settings: RunSettings, names_policy: bool
+) -> Replayed | None:
     """Returns the choices of a token. Raises BadInput for a token of another job, or if other options decide the order."""
+    if text is None:
+        return None
     token = ChoiceToken.parse(text)
     if names_policy:
         raise BadInput("--token: it decides the order of the run: leave out --policy")
@@ -204,6 +205,11 @@ def _choices(text: str, compiled: CompiledScenario, settings: RunSettings, names
         raise BadInput("--token: a scenario with phases cannot be explored")
     token.check_job(compiled.scenario.digest())
     return Replayed(token)
+
+
+def _schedule(policy: Literal["fifo", "random"] | None, choices: Replayed | None) -> dict[str, Any]:
+    """Returns the arguments of the run that decide its order."""
+    return {"policy": policy} if choices is None else {"policy": ExploringPolicy(choices), "budget_records": 1}
 
 
 def _judge(validate: bool, engine: EngineName, master: str | None, remote: str | None) -> RunJudge | None:

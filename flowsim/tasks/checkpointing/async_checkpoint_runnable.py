@@ -181,7 +181,17 @@ class AsyncOperations:
     the caller, which may be ahead of the scheduler inside a batch. Flink: StreamTask (asyncOperationsThreadPool).
     """
 
-    __slots__ = ("_thread", "_scheduler", "_now_ns", "_settings", "_queue", "_free_at_ns", "_unready", "_timers", "_on_done")
+    __slots__ = (
+        "_thread",
+        "_scheduler",
+        "_now_ns",
+        "_settings",
+        "_queue",
+        "_free_at_ns",
+        "_unready",
+        "_timers",
+        "_on_done",
+    )
 
     def __init__(
         self,

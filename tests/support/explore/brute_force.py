@@ -101,7 +101,9 @@ def main() -> int:
                 different += 1
                 print(f"seed {seed}: missed {sorted(found.missed)}, unfounded {sorted(found.unfounded)}", flush=True)
         seed += 1
-    print(f"{compared} jobs of {seed - given.seed} seeds: {orders} orders, {searched} runs of the search, {different} differ")
+    print(
+        f"{compared} jobs of {seed - given.seed} seeds: {orders} orders, {searched} runs of the search, {different} differ"
+    )
     return int(different > 0)
 
 

@@ -38,7 +38,9 @@ def _source(random: Random, number: int) -> dict[str, Any]:
     rows = [[random.choice("ab"), each] for each in numbers]
     if random.random() < 0.5:
         steps = [{"step": index} if random.random() < 0.4 else {} for index in range(len(rows))]
-        script = [{"record": row, "timestamp": each % 10, **at} for row, each, at in zip(rows, numbers, steps, strict=True)]
+        script = [
+            {"record": row, "timestamp": each % 10, **at} for row, each, at in zip(rows, numbers, steps, strict=True)
+        ]
         return {"script": {"fields": _FIELDS, "gap": "5 ms", "subtasks": [script]}}
     watermarks = {"timestamp": "n % 10", "emit": "every_record", "max_out_of_orderness": "1 ms"}
     return {"collection": {"fields": _FIELDS, "rows": rows}, "watermarks": watermarks}

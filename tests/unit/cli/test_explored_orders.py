@@ -85,9 +85,15 @@ def test_law_that_some_order_violates_is_a_finding_with_its_token(flowsim: Any, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("explore", "union.yaml", "--space", "order", "--laws", "some"), "--laws: expected all, new or a number from 1"),
+        (
+            ("explore", "union.yaml", "--space", "order", "--laws", "some"),
+            "--laws: expected all, new or a number from 1",
+        ),
         (("explore", "union.yaml", "--space", "order", "--laws", "0"), "--laws: expected all, new or a number from 1"),
-        (("explore", "union.yaml", "--token", "fx1.o.Zm9vYmE."), "it is of the order space: repeat it with flowsim run"),
+        (
+            ("explore", "union.yaml", "--token", "fx1.o.Zm9vYmE."),
+            "it is of the order space: repeat it with flowsim run",
+        ),
         (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE."), "the token belongs to another job"),
         (("run", "union.yaml", "--token", "random/7/1"), "expected a token such as fx1.o."),
         (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE.", "--policy", "random"), "leave out --policy"),

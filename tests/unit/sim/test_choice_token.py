@@ -59,7 +59,14 @@ def test_token_of_another_job_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "flowsim1/0123456789abcdef/random/7/1", "fx1.r.Zm9vYmE.", "fx1.o.Zm9v.AAE", "fx1.o.Zm9vYmE.AA E", f"fx1.o.{JOB}"],
+    [
+        "",
+        "flowsim1/0123456789abcdef/random/7/1",
+        "fx1.r.Zm9vYmE.",
+        "fx1.o.Zm9v.AAE",
+        "fx1.o.Zm9vYmE.AA E",
+        f"fx1.o.{JOB}",
+    ],
 )
 def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(BadInput, match="expected a token such as"):

@@ -16,7 +16,7 @@ THREAD = Origin("timer", 1, 0)
 
 
 class Asked(Recorded):
-    """Chooses the options of a script, then the first ones; keeps what it was asked and told."""
+    """Chooses the options of a script, then the first ones; keeps what it was asked and what the loop reported."""
 
     def __init__(self, *script: int) -> None:
         super().__init__()

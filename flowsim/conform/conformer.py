@@ -197,6 +197,7 @@ class FlinkRunner:
         self._bridge = machine.java.flowsim.conform.Bridge
         self._cluster = machine.java.flowsim.conform.Cluster
         self._side = FlinkSide(self._bridge, Values(), Numbers(), Keys())
+        self._elapsed_ns = 0
 
     @staticmethod
     def start(cache: Path) -> FlinkRunner:
@@ -221,7 +222,9 @@ class FlinkRunner:
         A job with a savepoint continues the last one, whose values are in the savepoint by their numbers.
         """
         if options.savepoint is None:
-            self._side = FlinkSide(self._bridge, Values(), Numbers(), Keys())
+            self._side, self._elapsed_ns = FlinkSide(self._bridge, Values(), Numbers(), Keys()), 0
+        # Sources go on where they were.
+        self._elapsed_ns += here.ended_ns - START_NS
         side = self._side
         values, objects = side.values, side.objects
         graph = job.graph
@@ -230,7 +233,7 @@ class FlinkRunner:
         failures, failing = flink_failures(plan, options.failures)
         data["run"] = {
             "configuration": configuration(graph.settings, snapshots),
-            "scripts": _numbered(played_sources(graph, options, here.ended_ns - START_NS), values),
+            "scripts": _numbered(played_sources(graph, options, self._elapsed_ns), values),
             "failures": failures,
             "pauses": [
                 {

@@ -34,7 +34,7 @@ def played_sources(graph: StreamGraph, options: RunOptions, elapsed_ns: int) -> 
     """Returns the entries of each subtask, by source node.
 
     Scripts are what they say. Any other source is read once by a job without its other operators, for as long as the
-    whole job took (``elapsed_ns``). Raises Unsupported for a source that cannot be read so.
+    whole job took, with the phases before (``elapsed_ns``). Raises Unsupported for a source that cannot be read so.
     """
     found: dict[int, list[list[PlayedEntry]]] = {}
     for node in graph.nodes.values():
@@ -85,7 +85,7 @@ def _read(graph: StreamGraph, node_id: int, options: RunOptions) -> list[list[Pl
     scripts = [reading.entries.get(index, []) for index in range(graph.nodes[node_id].parallelism)]
     for script in scripts:
         if not script or script[-1][1:] != ["end", None]:
-            script.append([AT_ONCE, "sleep", _FOREVER_NS])
+            script.append([_FOREVER_NS, "sleep", 0])  # not played, so that a later phase can go on here
     return scripts
 
 

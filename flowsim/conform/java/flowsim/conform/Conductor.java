@@ -57,6 +57,8 @@ final class Conductor {
     private final boolean takesLastCheckpoint;
     /** The node at the head of each chain. */
     private final Map<JobVertexID, Integer> vertices;
+    /** When the attempt of each task was found to run. */
+    private final Map<Task, Long> began = new HashMap<>();
     private List<Task> tasks = List.of();
     private Channels channels;
     private volatile String snapshot;
@@ -192,10 +194,13 @@ final class Conductor {
                 .count();
     }
 
+    /** Fails an attempt; one that began at this very time, in the place of one that failed then, comes too late for it. */
     private void fail(JsonNode action) throws Exception {
+        int attempt = action.get("attempt").asInt();
         for (Task task : tasks) {
             if (task.getTaskInfo().getIndexOfThisSubtask() == action.get("subtask").asInt()
-                    && task.getTaskInfo().getAttemptNumber() == action.get("attempt").asInt()
+                    && task.getTaskInfo().getAttemptNumber() == attempt
+                    && (attempt == 0 || began.get(task) < ManualTime.instant())
                     && vertices.get(task.getJobVertexId()) == action.get("node").asInt()) {
                 task.failExternally(new IllegalStateException(action.get("message").asText()));
                 awaitQuiet(() -> false);
@@ -350,6 +355,7 @@ final class Conductor {
                     for (Task task : found) {
                         if (!tasks.contains(task)) {
                             Channels.beginWithFirstChannel(task);
+                            began.put(task, ManualTime.instant());
                         }
                     }
                     tasks = found;

@@ -11,14 +11,15 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperator;
+import org.apache.flink.streaming.runtime.tasks.ProcessingTimeService;
 import org.apache.flink.streaming.runtime.tasks.StreamTask;
 import org.apache.flink.streaming.runtime.tasks.TimerService;
 import org.apache.flink.util.clock.Clock;
 
 /**
  * The processing time of a task, which stands still until {@link Conductor} moves it. As with Flink's own a timer fires one
- * millisecond after its time, at once when that has passed. What functions ask for ({@link #after}) happens to the
- * nanosecond, so that it need not meet anything else.
+ * millisecond after its time, at once when that has passed: before the task reads on. What functions ask for ({@link #after})
+ * happens to the nanosecond, so that it need not meet anything else.
  */
 final class ManualTime implements TimerService {
     /** When a job starts, in ms: where the virtual time of flowsim does. */
@@ -27,10 +28,16 @@ final class ManualTime implements TimerService {
     private static final PriorityQueue<Alarm> ALARMS = new PriorityQueue<>();
     private static final long NANOS = 1_000_000;
     private static final long MOMENTS = 1000;
+    private static final long FIRST = -1;
     private static final long LAST = Long.MAX_VALUE;
     private static long now;
     private static long made;
+    private final StreamTask<?, ?> task;
     private boolean terminated;
+
+    private ManualTime(StreamTask<?, ?> task) {
+        this.task = task;
+    }
 
     /** Lets a task use this time from now on. */
     static void useFor(StreamTask<?, ?> task) {
@@ -39,18 +46,22 @@ final class ManualTime implements TimerService {
             service.setAccessible(true);
             if (!(service.get(task) instanceof ManualTime)) {
                 ((TimerService) service.get(task)).shutdownService();
-                service.set(task, new ManualTime());
+                service.set(task, new ManualTime(task));
             }
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException(e);
         }
     }
 
-    /** The same for the task of a source and its operator, which has its time already. */
+    /** The same for the task of a source and its operator. */
     static void useFor(SourceReaderContext context) throws ReflectiveOperationException {
-        StreamTask<?, ?> task = taskOf(context);
-        useFor(task);
         Object times = Conductor.field(AbstractStreamOperator.class, operatorOf(context), "processingTimeService");
+        useFor(taskOf(context), (ProcessingTimeService) times);
+    }
+
+    /** Lets a task use this time, and an operator of it, whose service is there already: the task ends it when the operator ends. */
+    static void useFor(StreamTask<?, ?> task, ProcessingTimeService times) throws ReflectiveOperationException {
+        useFor(task);
         Field service = times.getClass().getDeclaredField("timerService");
         service.setAccessible(true);
         service.set(times, Conductor.field(StreamTask.class, task, "timerService"));
@@ -79,7 +90,7 @@ final class ManualTime implements TimerService {
      * Goes to the next moment, and fires what was asked for first of what is due then: the rest of the moment comes when
      * nobody has anything to do for it.
      */
-    static void fireNext() throws Exception {
+    static void fireNext() {
         Alarm alarm;
         synchronized (ManualTime.class) {
             alarm = ALARMS.poll();
@@ -106,9 +117,20 @@ final class ManualTime implements TimerService {
         ALARMS.add(new Alarm(0, due, 0, ((long) node << 20) + subtask, made++, timestamp -> action.run()));
     }
 
-    private static synchronized Alarm add(long timestamp, long due, long period, ProcessingTimeCallback callback) {
-        Alarm alarm = new Alarm(timestamp, due, period, LAST, made++, callback);
+    private static synchronized Alarm add(
+            long timestamp, long due, long period, long rank, ProcessingTimeCallback callback) {
+        Alarm alarm = new Alarm(timestamp, due, period, rank, made++, callback);
         ALARMS.add(alarm);
+        return alarm;
+    }
+
+    /** A timer whose time has passed. That of a task which is restored fires when all tasks run, before sources emit. */
+    private Alarm addPast(long timestamp, ProcessingTimeCallback callback) {
+        if (!task.isRunning()) {
+            return add(timestamp, nowNanos(), 0, FIRST, callback);
+        }
+        Alarm alarm = new Alarm(timestamp, nowNanos(), 0, FIRST, 0, callback);
+        alarm.fire();
         return alarm;
     }
 
@@ -148,15 +170,18 @@ final class ManualTime implements TimerService {
     @Override
     public ScheduledFuture<?> registerTimer(long timestamp, ProcessingTimeCallback target) {
         long current = now();
+        if (timestamp < current) {
+            return addPast(timestamp, target);
+        }
         boolean isNever = timestamp >= Long.MAX_VALUE / NANOS;
-        long due = isNever ? Long.MAX_VALUE : nowNanos() + (timestamp < current ? 0 : timestamp - current + 1) * NANOS;
-        return add(timestamp, due, 0, target);
+        long due = isNever ? Long.MAX_VALUE : nowNanos() + (timestamp - current + 1) * NANOS;
+        return add(timestamp, due, 0, LAST, target);
     }
 
     @Override
     public ScheduledFuture<?> scheduleAtFixedRate(ProcessingTimeCallback callback, long initialDelay, long period) {
         // A moment later, as by a thread: behind what else is due then.
-        return add(now() + initialDelay, nowNanos() + initialDelay * NANOS + 1, period, callback);
+        return add(now() + initialDelay, nowNanos() + initialDelay * NANOS + 1, period, LAST, callback);
     }
 
     @Override
@@ -203,7 +228,7 @@ final class ManualTime implements TimerService {
             this.callback = callback;
         }
 
-        void fire() throws Exception {
+        void fire() {
             if (isCancelled()) {
                 return;
             }
@@ -211,9 +236,11 @@ final class ManualTime implements TimerService {
                 callback.onProcessingTime(timestamp);
             } catch (RejectedExecutionException taskHasEnded) {
                 return;
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
             }
             if (period > 0) {
-                add(timestamp + period, due + period * NANOS, period, callback);
+                add(timestamp + period, due + period * NANOS, period, LAST, callback);
             }
         }
 

@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.flink.api.common.operators.MailboxExecutor;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.streaming.api.operators.AbstractStreamOperatorFactory;
 import org.apache.flink.streaming.api.operators.OneInputStreamOperatorFactory;
@@ -90,23 +89,18 @@ class Seen<OUT> extends AbstractStreamOperatorFactory<OUT>
     @SuppressWarnings("unchecked")
     public <T extends StreamOperator<OUT>> T createStreamOperator(StreamOperatorParameters<OUT> given) {
         StreamTask<?, ?> task = given.getContainingTask();
-        ManualTime.useFor(task);
-        MailboxExecutor executor = given.getMailboxExecutor();
-        StreamOperatorParameters<OUT> parameters =
-                new StreamOperatorParameters<>(
-                        task,
-                        given.getStreamConfig(),
-                        given.getOutput(),
-                        () -> task.getProcessingTimeServiceFactory().createProcessingTimeService(executor),
-                        given.getOperatorEventDispatcher(),
-                        executor);
+        try {
+            ManualTime.useFor(task, given.getProcessingTimeService());
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
         if (factory instanceof YieldingOperatorFactory) {
-            ((YieldingOperatorFactory<?>) factory).setMailboxExecutor(executor);
+            ((YieldingOperatorFactory<?>) factory).setMailboxExecutor(given.getMailboxExecutor());
         }
         if (factory instanceof ProcessingTimeServiceAware) {
-            ((ProcessingTimeServiceAware) factory).setProcessingTimeService(parameters.getProcessingTimeService());
+            ((ProcessingTimeServiceAware) factory).setProcessingTimeService(given.getProcessingTimeService());
         }
-        StreamOperator<OUT> operator = factory.createStreamOperator(parameters);
+        StreamOperator<OUT> operator = factory.createStreamOperator(given);
         int subtask = task.getEnvironment().getTaskInfo().getIndexOfThisSubtask();
         int attempt = task.getEnvironment().getTaskInfo().getAttemptNumber();
         Watched watched = new Watched(operator, node, subtask, attempt);

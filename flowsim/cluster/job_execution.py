@@ -18,15 +18,12 @@ from flowsim.errors import JobFailed
 from flowsim.facts.recorder import Recorder
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.job_graph import JobGraph
-from flowsim.graph.order_space import in_order_space
-from flowsim.graph.stream_graph import StreamGraph
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.not_simulated import missing_attribute
 from flowsim.operators.latency_stats import Latency
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.quantities import count_text
-from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.policy import SchedulingPolicy
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.tasks.stream_task import StreamTask
@@ -144,15 +141,6 @@ class RunOptions:
     """The bounds of the length of the run, on the virtual clock."""
     savepoint: SavepointRestoreSettings | None = None
     """The snapshot from which the job starts; None: it starts empty."""
-
-    def in_its_space(self, graph: StreamGraph) -> StreamGraph:
-        """Returns the job as it runs: with a network that holds back nothing, if its orders are explored.
-
-        Raises BadInput if an operator cannot run on the clock.
-        """
-        graph.check_run(self.clock)
-        return in_order_space(graph) if isinstance(self.policy, ExploringPolicy) else graph
-
 
 @dataclass(frozen=True, slots=True)
 class TaskSummary:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from flowsim.cluster.deployment import Deployment
@@ -18,10 +17,10 @@ from flowsim.cluster.job_execution import (
     missing_timestamp_summaries,
 )
 from flowsim.cluster.job_master.job_master import JobMaster
-from flowsim.cluster.job_master.savepoint_restore import prepare_restore
 from flowsim.cluster.livelock_watch import LivelockWatch
 from flowsim.cluster.memory_watch import MemoryWatch
 from flowsim.cluster.metrics_sampler import MetricsSampler
+from flowsim.cluster.planned_job import planned_job
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_bounds import EffectiveBounds
 from flowsim.cluster.run_events import CheckedEvents, RunEvents
@@ -40,8 +39,7 @@ from flowsim.errors import AnswerFromThread, Deadlock, InvariantViolation, JobFa
 from flowsim.facts import schema
 from flowsim.facts.recorder import Recorder
 from flowsim.garbage_collection import without_garbage_collection
-from flowsim.graph.checkpoint_settings import CheckpointSettings
-from flowsim.graph.execution_graph import create_execution_graph, describe
+from flowsim.graph.execution_graph import ExecutionGraph, describe
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.policy import policy_of
 from flowsim.sim.real_clock import run_real
@@ -59,20 +57,13 @@ __all__ = ["JobExecutionResult", "JobStatus", "MiniCluster", "Progress", "RunOpt
 class MiniCluster:
     """One run of one job. Flink: MiniCluster, JobMaster."""
 
-    def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
-        graph = options.in_its_space(graph)
+    def __init__(self, job: StreamGraph | ExecutionGraph, options: RunOptions) -> None:
+        """``job``: an execution graph is one that ``planned_job`` returned for the same options."""
         self._options = options
         self._bounds = EffectiveBounds(options.bounds, options.limits)
         events = CheckedEvents(options)
-        self.job_name = graph.name
-        checkpointing = graph.settings.checkpointing
-        if checkpointing is None and events.needs_checkpoints:
-            checkpointing = CheckpointSettings()
-        if checkpointing is not None:
-            graph = replace(graph, settings=replace(graph.settings, checkpointing=checkpointing.in_effect()))
-        self.execution = create_execution_graph(options.components.create_job_graph(graph), options.limits)
-        if options.savepoint is not None:
-            prepare_restore(self.execution, options.savepoint, options.limits)
+        self.execution = planned_job(job, options, events) if isinstance(job, StreamGraph) else job
+        self.job_name = self.execution.job.graph.name
         self._schedule = RegionSchedule(self.execution.regions)
         self._events = RunEvents(events, self.execution)
         self._actors = StartedActors()

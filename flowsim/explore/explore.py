@@ -202,7 +202,7 @@ def explore_token(compiled: CompiledScenario, token: ChoiceToken, *, record: Lev
     """Repeats a run of the order space in memory and checks it. Raises BadInput if the token does not fit the job."""
     token.check_job(compiled.scenario.digest())
     policy = ExploringPolicy(Replayed(token))
-    return _checked_run(compiled, token, compiled.run.seed, policy, record, 1, None, EXPLORED_BOUNDS)
+    return _checked_run(compiled, token, compiled.run.seed, policy, record, None, None, EXPLORED_BOUNDS)
 
 
 def _checked_run(

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Final, Protocol
+from typing import Protocol
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.planned_job import planned_job
+from flowsim.cluster.run_events import CheckedEvents
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.outcome import Outcome, View, outcome_of
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import ExploringPolicy, Option
-
-_BUDGET_RECORDS: Final = 1
-"""Each element is a batch, and leaves before the next one."""
 
 
 class Explored(Protocol):
@@ -36,13 +35,14 @@ class ExploredJob:
 
     def __init__(self, graph: StreamGraph, options: RunOptions, digest: str) -> None:
         observed = observe(graph)
-        self._graph, self._ends = observed.graph, observed.ends
-        self._options = replace(options, recorder=None, budget_records=_BUDGET_RECORDS)
+        self._ends = observed.ends
+        self._options = replace(options, recorder=None, budget_records=None, policy=ExploringPolicy(Recorded()))
+        self._execution = planned_job(observed.graph, self._options, CheckedEvents(self._options))
         self.digest = digest
 
     def run(self, source: Recorded) -> Outcome:
         options = replace(self._options, policy=ExploringPolicy(source))
-        return outcome_of(MiniCluster(self._graph, options).run(), self._ends)
+        return outcome_of(MiniCluster(self._execution, options).run(), self._ends)
 
 
 @dataclass(slots=True)

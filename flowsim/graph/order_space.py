@@ -15,7 +15,7 @@ _BUFFERS: Final = 100_000
 
 
 def in_order_space(graph: StreamGraph) -> StreamGraph:
-    """Returns the job with each element in a buffer of its own, and with a connection for each channel.
+    """Returns the job with each element in a buffer and a batch of its own, and with a connection for each channel.
 
     Buffers leave after each element. Every subtask has its own task manager, and as much network memory as it can use.
     """
@@ -29,6 +29,7 @@ def in_order_space(graph: StreamGraph) -> StreamGraph:
         buffer_debloat=None,
         task_managers="each",
         links=(),
+        budget_records=1,
     )
     nodes = {number: replace(node, buffer_timeout_ms=None) for number, node in graph.nodes.items()}
     return replace(graph, settings=settings, nodes=nodes)

@@ -111,11 +111,11 @@ class Replayed(Recorded):
 
     def __init__(self, token: ChoiceToken) -> None:
         super().__init__()
-        self._token = token
-        self._expected = dict(token.deviations)
+        self.expected = token
+        self._options = dict(token.deviations)
 
     def decide(self, options: Sequence[Option]) -> int:
-        index = self._expected.get(self.choices, 0) if len(options) > 1 else 0
+        index = self._options.get(self.choices, 0) if len(options) > 1 else 0
         if index >= len(options):
             raise BadInput(
                 f"choice {self.choices}: there are {len(options)} options, the token needs {index + 1}; the job or flowsim "
@@ -124,10 +124,10 @@ class Replayed(Recorded):
         return index
 
     def describe(self) -> Mapping[str, object]:
-        return {"token": str(self._token)}
+        return {"token": str(self.expected)}
 
     def check_end(self) -> None:
-        last = max(self._expected, default=-1)
+        last = max(self._options, default=-1)
         if last >= self.choices:
             raise BadInput(
                 f"the run ended after {self.choices} choices, the token has a choice {last}; the job or flowsim changed"

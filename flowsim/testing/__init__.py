@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flowsim.testing.async_strategies import async_steps
     from flowsim.testing.drawing.drawn_scenario import DrawnScenario
     from flowsim.testing.drawing.families import FAMILIES, numbered_scenario, register_part
+    from flowsim.testing.explored_tests import explore
     from flowsim.testing.harness import (
         CollectingOutput,
         Emitted,
@@ -54,6 +55,7 @@ _MODULE_OF = {
     "Schedule": "flowsim.testing.schedule",
     "FIFO": "flowsim.testing.schedule",
     "some_schedules": "flowsim.testing.schedule",
+    "explore": "flowsim.testing.explored_tests",
     "OneInputOperatorHarness": "flowsim.testing.harness",
     "MultipleInputOperatorHarness": "flowsim.testing.harness",
     "CollectingOutput": "flowsim.testing.harness",
@@ -100,6 +102,7 @@ __all__ = [
     "Schedule",
     "FIFO",
     "some_schedules",
+    "explore",
     "OneInputOperatorHarness",
     "MultipleInputOperatorHarness",
     "CollectingOutput",

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 from weakref import finalize
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from flowsim.cluster.run_bounds import RunBounds
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
+from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_graph import observe
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES
@@ -35,6 +36,7 @@ from flowsim.recording.manifest import RunDescription
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.writer import RecordingWriter
 from flowsim.report.inline import RecordingReport, report_of
+from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.testing.bounds import default_bounds
 from flowsim.testing.differences import difference_of
 from flowsim.testing.differences import shown as shown_value
@@ -265,10 +267,12 @@ def run_job(
     observed = observe(job)
     recorder = MemoryRecorder(level, records_state=level is Level.FULL)
     chosen, done = tuple(faults), tuple(actions)
+    digest = job_digest(observed.graph)
+    choices = schedule.choices_for(digest)
     options = RunOptions(
         seed=schedule.seed,
-        policy=schedule.policy,
-        budget_records=schedule.budget_records,
+        policy=ExploringPolicy(choices) if choices is not None else _policy(schedule),
+        budget_records=schedule.budget_records if choices is None else None,
         recorder=None if level is Level.OFF else recorder,
         until_ns=None if until_ms is None else until_ms * NS_PER_MS,
         actions=(*own_actions, *done),
@@ -277,8 +281,15 @@ def run_job(
         limits=limits,
     )
     result = MiniCluster(observed.graph, with_faults(options, chosen)).run()
+    if choices is not None:
+        choices.check_end()
+        schedule = Schedule.of(str(choices.token(digest)))
     described = run_description(observed.graph.settings, options)
     described.settings["record_state"] = recorder.records_state
     run = JobRun(schedule, chosen, done, result, recorder, observed.ends, bounds, limits, described, observed.sources)
     LAST_RUN.see(run)
     return run
+
+
+def _policy(schedule: Schedule) -> Literal["fifo", "random"]:
+    return "random" if schedule.policy == "random" else "fifo"

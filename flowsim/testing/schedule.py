@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from flowsim.errors import BadInput
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed, is_choice_token
 
 DEFAULT_BUDGET_RECORDS: Final = 4096
 _TOKEN: Final = re.compile(r"(fifo|random)/([0-9]{1,19})/([0-9]{1,7})")
@@ -24,28 +25,54 @@ class Schedule:
     'random/7/1'
     >>> Schedule.of("random/7/1")
     Schedule(policy='random', seed=7, budget_records=1)
+    >>> Schedule.of("fx1.o.xnW8BoE.AAE")
+    Schedule.of('fx1.o.xnW8BoE.AAE')
     """
 
-    policy: Literal["fifo", "random"] = "fifo"
+    policy: Literal["fifo", "random", "order"] = "fifo"
     seed: int = 0
     budget_records: int = DEFAULT_BUDGET_RECORDS
+    choices: str | None = None
+    """With policy ``order``: the token of a run of the order space, whose choices are repeated."""
 
     def __post_init__(self) -> None:
-        if self.policy not in ("fifo", "random"):
-            raise BadInput(f"schedule: there is no policy {self.policy!r}; there are: fifo, random")
+        if self.policy not in ("fifo", "random", "order"):
+            raise BadInput(f"schedule: there is no policy {self.policy!r}; there are: fifo, random, order")
+        if (self.policy == "order") != (self.choices is not None):
+            raise BadInput("schedule: policy 'order' needs choices, the token of a run; other policies have none")
         if type(self.seed) is not int or self.seed < 0:
             raise BadInput(f"schedule: expected a seed >= 0, got {self.seed!r}")
         if type(self.budget_records) is not int or self.budget_records < 1:
             raise BadInput(f"schedule: expected budget_records >= 1, got {self.budget_records!r}")
 
+    def __repr__(self) -> str:
+        if self.choices is not None:
+            return f"Schedule.of({self.choices!r})"
+        return f"Schedule(policy={self.policy!r}, seed={self.seed}, budget_records={self.budget_records})"
+
     @property
     def token(self) -> str:
-        """Policy, seed and budget in one word, which is the last part of an exploration's token."""
+        """Policy, seed and budget in one word, which is the last part of an exploration's token; or the token itself."""
+        if self.choices is not None:
+            return self.choices
         return f"{self.policy}/{self.seed}/{self.budget_records}"
+
+    def choices_for(self, digest: str) -> Recorded | None:
+        """Returns what decides the order of a run of the job with this digest; None: the policy and the seed do.
+
+        Raises BadInput if the token belongs to another job.
+        """
+        if self.choices is None:
+            return None
+        token = ChoiceToken.parse(self.choices)
+        token.check_job(digest)
+        return Replayed(token)
 
     @classmethod
     def of(cls, token: str) -> Schedule:
         """Returns the schedule of that token. Raises BadInput."""
+        if is_choice_token(token):
+            return cls("order", 0, 1, str(ChoiceToken.parse(token)))
         found = _TOKEN.fullmatch(token)
         if found is None:
             raise BadInput(f"expected a schedule such as random/7/1 (policy/seed/budget), got {token[:60]!r}")

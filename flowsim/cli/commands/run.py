@@ -165,7 +165,7 @@ def run(
         run_one = partial(
             run_compiled,
             seed=seed,
-            **_schedule(policy, choices),
+            policy=policy if choices is None else ExploringPolicy(choices),
             clock=clock,
             record=level,
             record_values_bytes=values_bytes,
@@ -205,11 +205,6 @@ def _choices(
         raise BadInput("--token: a scenario with phases cannot be explored")
     token.check_job(compiled.scenario.digest())
     return Replayed(token)
-
-
-def _schedule(policy: Literal["fifo", "random"] | None, choices: Replayed | None) -> dict[str, Any]:
-    """Returns the arguments of the run that decide its order."""
-    return {"policy": policy} if choices is None else {"policy": ExploringPolicy(choices), "budget_records": 1}
 
 
 def _judge(validate: bool, engine: EngineName, master: str | None, remote: str | None) -> RunJudge | None:

@@ -1,0 +1,197 @@
+"""A test that runs under every order of events: ``@explore(runs=200)``."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from flowsim.errors import BadInput
+from flowsim.explore.exhaustive import ExhaustiveSearch
+from flowsim.explore.order_exploration import RandomChoices
+from flowsim.explore.shrink import shrunk
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed
+from flowsim.testing.schedule import Schedule
+
+PARAMETER: Final = "schedule"
+"""The parameter of a test that gets the schedule."""
+
+FOLDER: Final = ".flowsim"
+"""The folder beside a test's file in which the tokens of its failures are kept."""
+
+
+@dataclass(frozen=True)
+class ExploringSchedule(Schedule):
+    """The schedule of one run, whose choices are made while it runs."""
+
+    source: Recorded | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_digests", [])
+
+    @property
+    def digests(self) -> list[str]:
+        """The digest of the job, once it runs."""
+        found: list[str] = self.__dict__["_digests"]
+        return found
+
+    @property
+    def token(self) -> str:
+        return str(self.made)
+
+    @property
+    def made(self) -> ChoiceToken:
+        """The choices of the run."""
+        if self.source is None or not self.digests:
+            raise BadInput(
+                f"@explore: the test did not run a job with its {PARAMETER}: run_job(job, {PARAMETER}={PARAMETER})"
+            )
+        return self.source.token(self.digests[0])
+
+    def choices_for(self, digest: str) -> Recorded | None:
+        if self.digests:
+            raise BadInput(
+                "@explore: a schedule is for one run: call run_job once, and compare in the test what it returns"
+            )
+        self.digests.append(digest)
+        if isinstance(self.source, Replayed):
+            self.source.expected.check_job(digest)
+        return self.source
+
+
+def explore(
+    *, runs: int = 200, all_orders: bool = False, seed: int = 0
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Runs a test once for each order of events that a task can tell apart, or ``runs`` times.
+
+    The test has a parameter ``schedule`` and calls ``run_job(job, schedule=schedule)`` once. If it fails, the choices are
+    shrunk, and the error names the token of the run. Tokens of failures are kept in ``.flowsim`` beside the test's file, and
+    run first the next time. ``all_orders``: a test whose orders are not all tried in ``runs`` runs fails as well. ``seed`` is
+    that of the runs with random choices.
+
+    Raises BadInput for a test without this parameter, or fewer than one run.
+    """
+    if type(runs) is not int or runs < 1:
+        raise BadInput(f"@explore: expected runs >= 1, got {runs!r}")
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+        if PARAMETER not in signature.parameters:
+            raise BadInput(f"@explore: the test {test.__name__} needs a parameter '{PARAMETER}'")
+
+        @functools.wraps(test)
+        def explored(*args: Any, **kwargs: Any) -> None:
+            def call(schedule: ExploringSchedule) -> None:
+                test(*args, **kwargs, **{PARAMETER: schedule})
+
+            _ExploredTest(call, FailingOrders.of(test)).run(runs, seed, all_orders=all_orders)
+
+        others = [each for each in signature.parameters.values() if each.name != PARAMETER]
+        explored.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return explored
+
+    return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class FailingOrders:
+    """The tokens of a test's failures: lines of a file beside it, each with the name of a test and a token."""
+
+    file: Path
+    test: str
+
+    @classmethod
+    def of(cls, test: Callable[..., None]) -> FailingOrders:
+        """Returns those of a test function."""
+        source = Path(inspect.getfile(test))
+        return cls(source.parent / FOLDER / "failing_orders.txt", f"{source.name}::{test.__qualname__}")
+
+    def tokens(self) -> list[ChoiceToken]:
+        """Returns the tokens, without lines that are damaged."""
+        found = []
+        for name, token in self._lines():
+            with suppress(BadInput):
+                found += [ChoiceToken.parse(token)] if name == self.test else []
+        return found
+
+    def add(self, token: ChoiceToken) -> bool:
+        """Adds a token, unless the file has it; returns False if the file cannot be written."""
+        lines = self._lines()
+        if (self.test, str(token)) not in lines:
+            lines = sorted([*lines, (self.test, str(token))])
+            try:
+                self.file.parent.mkdir(exist_ok=True)
+                self.file.write_text("".join(f"{name} {each}\n" for name, each in lines), encoding="utf-8")
+            except OSError:
+                return False
+        return True
+
+    def _lines(self) -> list[tuple[str, str]]:
+        with suppress(OSError, UnicodeDecodeError):
+            lines = (line.rpartition(" ") for line in self.file.read_text(encoding="utf-8").splitlines())
+            return [(name, token) for name, space, token in lines if space]
+        return []
+
+
+class _ExploredTest:
+    """Calls a test with one schedule after the other."""
+
+    def __init__(self, call: Callable[[ExploringSchedule], None], failures: FailingOrders) -> None:
+        self._call = call
+        self._failures = failures
+
+    def run(self, runs: int, seed: int, *, all_orders: bool) -> None:
+        search = ExhaustiveSearch()
+        for token in self._failures.tokens():
+            with suppress(BadInput):  # the job has changed since
+                self._run(Replayed(token), "an order that failed before")
+        for number, source in enumerate(self._sources(search, runs, seed), 1):
+            self._run(source, f"run {number} of the order space")
+            if source is search:
+                search.end()
+        if all_orders and not search.is_finished:
+            raise AssertionError(
+                f"not all orders were tried in {runs} runs: {search.share:.2%} of the tree; raise runs, or make the job smaller"
+            )
+
+    def _sources(self, search: ExhaustiveSearch, runs: int, seed: int) -> Iterator[Recorded]:
+        for number in range(runs):
+            if search.is_finished:
+                return
+            search.begin()
+            yield RandomChoices(seed + number) if number % 2 else search
+
+    def _run(self, source: Recorded, which: str) -> None:
+        schedule = ExploringSchedule(source=source)
+        try:
+            self._call(schedule)
+        except BadInput:
+            raise
+        except Exception as error:
+            if not schedule.digests:
+                raise
+            kind = type(error)
+            smallest = shrunk(schedule.made, lambda token: self._failure(token, kind) is not None)
+            failed = self._failure(smallest, kind) or error
+            is_kept = self._failures.add(smallest)
+            where = f" ({self._failures.file} keeps it, and the test begins with it)" if is_kept else ""
+            failed.add_note(
+                f"flowsim: {which} fails; {len(smallest.deviations)} choices differ from the default. Repeat it with\n"
+                f"    run_job(job, schedule=Schedule.of({str(smallest)!r})){where}"
+            )
+            raise failed from None
+        schedule.made  # noqa: B018  a test that runs no job is refused
+
+    def _failure(self, token: ChoiceToken, kind: type[Exception]) -> Exception | None:
+        """Returns the error of the test with these choices, if it is of this type."""
+        try:
+            self._call(ExploringSchedule(source=Replayed(token)))
+        except BadInput:
+            return None
+        except Exception as error:
+            return error if type(error) is kind else None
+        return None

@@ -142,6 +142,7 @@ class RunOptions:
     savepoint: SavepointRestoreSettings | None = None
     """The snapshot from which the job starts; None: it starts empty."""
 
+
 @dataclass(frozen=True, slots=True)
 class TaskSummary:
     """The figures of one task; times in ns of the job's clock. ``watermark``: the last of the input; -2^63 if none."""

@@ -14,6 +14,7 @@ from flowsim.errors import BadInput
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.order_exploration import RandomChoices
 from flowsim.explore.shrink import shrunk
+from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed
 from flowsim.testing.schedule import Schedule
 
@@ -155,7 +156,7 @@ class _ExploredTest:
                 search.end()
         if all_orders and not search.is_finished:
             raise AssertionError(
-                f"not all orders were tried in {runs} runs: {search.share:.2%} of the tree; raise runs, or make the job smaller"
+                f"not all orders were tried in {count_text(runs, 'run')}: {search.share:.2%} of the tree; raise runs, or make the job smaller"
             )
 
     def _sources(self, search: ExhaustiveSearch, runs: int, seed: int) -> Iterator[Recorded]:

@@ -16,7 +16,7 @@ LINES_OF_PYTHON = {
     "conform": 3_450,
     "connectors": 6_800,
     "datastream": 4_800,
-    "explore": 1_150,
+    "explore": 1_270,
     "export": 1_300,
     "facts": 1_700,
     "faults": 500,

@@ -97,7 +97,7 @@ FROZEN = {
     """,
     "flowsim.testing": """
         run_job JobRun RunBounds assert_laws assert_same_output_for_all_schedules outputs per_key_order Schedule
-        FIFO some_schedules OneInputOperatorHarness MultipleInputOperatorHarness CollectingOutput Emitted ManualClock
+        FIFO some_schedules explore OneInputOperatorHarness MultipleInputOperatorHarness CollectingOutput Emitted ManualClock
         AsyncFunctionHarness ScriptedCalls Reply Fault event_streams flat_records values scalars keys timestamps
         seeds policies schedules scripted_sources job_settings network_settings scenarios numbered_scenario
         register_part FAMILIES DrawnScenario random_jobs window_jobs async_steps

@@ -33,6 +33,18 @@ def test_invalid_arguments_are_refused() -> None:
         Schedule(seed=-1)
     with pytest.raises(BadInput, match="expected budget_records >= 1, got True"):
         Schedule(budget_records=True)
+    with pytest.raises(BadInput, match="policy 'order' needs choices, the token of a run"):
+        Schedule("order")
+    with pytest.raises(BadInput, match="other policies have none"):
+        Schedule(choices="fx1.o.xnW8BoE.")
+    with pytest.raises(BadInput, match="the choices of the token are damaged"):
+        Schedule.of("fx1.o.xnW8BoE.AA")
+
+
+def test_schedule_of_choices_is_written_as_the_call_that_makes_it() -> None:
+    schedule = Schedule.of(" fx1.o.xnW8BoE.AAE ")
+    assert (schedule.policy, schedule.token) == ("order", "fx1.o.xnW8BoE.AAE")
+    assert eval(repr(schedule)) == schedule
 
 
 def test_some_schedules_start_with_fifo_and_alternate_batch_sizes() -> None:
@@ -47,4 +59,4 @@ def test_some_schedules_start_with_fifo_and_alternate_batch_sizes() -> None:
 
 def test_docstring_examples_run() -> None:
     results = doctest.testmod(schedule_module)
-    assert (results.failed, results.attempted) == (0, 2)
+    assert (results.failed, results.attempted) == (0, 3)

@@ -155,9 +155,8 @@ class _ExploredTest:
             if source is search:
                 search.end()
         if all_orders and not search.is_finished:
-            raise AssertionError(
-                f"not all orders were tried in {count_text(runs, 'run')}: {search.share:.2%} of the tree; raise runs, or make the job smaller"
-            )
+            how_far = f"{search.share:.2%} of the tree; raise runs, or make the job smaller"
+            raise AssertionError(f"not all orders were tried in {count_text(runs, 'run')}: {how_far}")
 
     def _sources(self, search: ExhaustiveSearch, runs: int, seed: int) -> Iterator[Recorded]:
         for number in range(runs):

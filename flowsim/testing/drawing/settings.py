@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from flowsim.testing.drawing.draft import Draft, ms
+
+_FEW_BUFFERS: Final = {"exclusive_buffers_per_channel": 1, "floating_buffers_per_gate": 1, "segment_size": 16}
 
 
 def _set(draft: Draft, options: Mapping[str, Sequence[object]]) -> None:
@@ -55,8 +58,12 @@ def add_settings(draft: Draft) -> None:
             "budget_records": [4_096, 16, 1],
         },
     )
-    if (has_barriers or any("idle_after" in str(block) for block in draft.sources.values())) and choices.often(35):
+    has_idle = any("idle_after" in str(block) for block in draft.sources.values())
+    if choices.often(55 if has_barriers else 35 if has_idle else 0):
         _let_sources_wait(draft, {} if has_markers or has_barriers else {"max_buffers_per_channel": 3})
+    elif settings.get("max_buffers_per_channel", 10) != 10 and choices.often(60):
+        # Channels are at their limits while their pools have taken overdraft buffers.
+        settings |= {**_FEW_BUFFERS, "overdraft_buffers": 20}
     for block in draft.operators.values():
         if choices.often(20):
             block["cost"] = choices.one_of(["3 ms", "15 ms", {"default": "1 ms", "subtasks": {"0": "6 ms"}}])
@@ -66,6 +73,12 @@ def add_settings(draft: Draft) -> None:
         }  # fmt: skip
     if choices.often(15):
         settings["adaptive_partitioner"] = {"max_traverse_size": choices.one_of([2, 4])}
+    _place(draft, has_managers=has_managers)
+
+
+def _place(draft: Draft, *, has_managers: bool) -> None:
+    """Lets links between tasks take time, or puts a chain on a task manager that can be lost."""
+    choices, settings = draft.choices, draft.settings
     has_network = "task_managers" not in settings and any("key_by" in block for block in draft.operators.values())
     if has_network and choices.often(25):
         # Where data waits for credits, a barrier takes three times the latency for each exchange: no checkpoint would end.
@@ -78,15 +91,21 @@ def add_settings(draft: Draft) -> None:
 
 
 def _let_sources_wait(draft: Draft, fewer: Mapping[str, object]) -> None:
-    """Makes buffers few and the readers of sources slow, so that sources wait for output, and barriers overtake data."""
-    few = {
-        "exclusive_buffers_per_channel": 1,
-        "floating_buffers_per_gate": 1,
-        "overdraft_buffers": 0,
-        "segment_size": 16,
-    }
-    draft.settings |= {**few, "buffer_timeout": 0, **fewer}
-    for block in draft.operators.values():
+    """Makes buffers few and the readers of sources slow, so that sources wait for output.
+
+    Where barriers overtake the data that waits, the readers fail between checkpoints, so that it is restored.
+    """
+    choices = draft.choices
+    has_barriers = draft.family == "unaligned"
+    draft.settings |= {**_FEW_BUFFERS, "overdraft_buffers": 0, "buffer_timeout": 0, **fewer}
+    for name, block in draft.operators.items():
         read = block["input"] if isinstance(block["input"], list) else [block["input"]]
-        if draft.sources.keys() & set(read) and "Punctual" not in str(block):
-            block |= {"chaining": "never", "cost": "15 ms"}
+        if not draft.sources.keys() & set(read) or "Punctual" in str(block):
+            continue
+        block |= {"chaining": "never", "cost": "40 ms" if has_barriers else "15 ms"}
+        if has_barriers and "key_by" not in block and block.keys() & {"map", "filter", "flat_map"}:
+            # Barriers overtake no data of a forward exchange.
+            block.setdefault("partition", "rebalance")
+        if has_barriers and not draft.phases:
+            subtask = choices.integer(0, draft.parallelism[name] - 1)
+            draft.failures.append({"fail_task": {"task": name, "subtask": subtask, "at_record": choices.integer(3, 8)}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from flowsim.explore.assumptions import left_out
 from flowsim.explore.explore import Step, explore_token
 from flowsim.explore.order_exploration import ExploredJob, OrderExploration, explore_orders
 from flowsim.explore.outcome import Outcome, View
+from flowsim.explore.shrink import shrunk
 from flowsim.facts.kinds import Level
 from flowsim.quantities import count_text
 from flowsim.scenario.compiled import CompiledScenario
@@ -25,6 +27,9 @@ from flowsim.sim.choice_token import ChoiceToken
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
+_SHRUNK: Final = 5
+_REPLAYS: Final = 60
+"""The most findings that are shrunk, and runs for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,22 @@ class OrderFindings:
         for what in _what(step):
             first, runs = self.first.get(what, (step, 0))
             self.first[what] = first, runs + 1
+
+
+def _shrink(compiled: CompiledScenario, findings: OrderFindings, record: str, progress: CountProgress) -> None:
+    """Replaces the first run of each finding by one with fewer choices of its own."""
+    for number, (what, (step, runs)) in enumerate(list(findings.first.items())[:_SHRUNK]):
+        if isinstance(step.token, ChoiceToken):
+            progress(number, min(len(findings.first), _SHRUNK), f"shrinking: {what}")
+            token = shrunk(step.token, partial(_has, compiled, what, Level[record.upper()]), _REPLAYS)
+            findings.first[what] = explore_token(compiled, token, record=Level[record.upper()]), runs
+
+
+def _has(compiled: CompiledScenario, what: str, record: Level, token: ChoiceToken) -> bool:
+    try:
+        return what in _what(explore_token(compiled, token, record=record))
+    except BadInput:  # the choices do not fit
+        return False
 
 
 def _what(step: Step) -> list[str]:
@@ -220,6 +241,7 @@ def explore_order_space(
         return monotonic() > ends_at
 
     exploration = explore_orders(job, plan.runs, plan.view, first_seed=plan.first_seed, is_over=is_over, on_run=on_run)
+    _shrink(compiled, findings, record, progress)
     is_out_of_time = exploration.runs < plan.runs and not (exploration.is_complete or exploration.is_interrupted)
     graph = compiled.stream_graph()
     return ExploredOrders(

@@ -47,7 +47,7 @@ class ExploredJob:
 
 @dataclass(slots=True)
 class Found:
-    """A result, in how many runs it was found, and the token of the first one."""
+    """A result, in how many runs it was found, and the token of the run with the fewest choices of its own."""
 
     outcome: Outcome
     token: ChoiceToken
@@ -97,6 +97,8 @@ class OrderExploration:
         if found is None:
             found = self.results[viewed.digest] = Found(viewed, token)
             self.last_new = self.runs
+        if len(token.deviations) < len(found.token.deviations):
+            found.token = token
         found.runs += 1
         found.sampled += is_sample
         return is_new

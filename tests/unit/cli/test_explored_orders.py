@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flowsim.cli.exit_code import ExitCode
+from flowsim.sim.choice_token import ChoiceToken
 
 UNION = """\
 flowsim: 1
@@ -78,6 +79,8 @@ def test_law_that_some_order_violates_is_a_finding_with_its_token(flowsim: Any, 
     whats = [finding["what"] for finding in found["findings"]]
     assert whats == ["law channel-fifo violated", "expected rows of sink all not met: 3"]
     assert found["checked"] == found["runs"]
+    job = found["results"][0]["token"].split(".")[2]
+    assert [finding["token"] for finding in found["findings"]] == [f"fx1.o.{job}."] * 2, "no choice is needed"
     again = flowsim(*shlex.split(found["findings"][0]["replay"])[1:], "--out", "out")
     assert (again.code, "channel-fifo" in again.out) == (ExitCode.BROKEN, True)
 
@@ -109,3 +112,29 @@ def test_token_of_other_settings_is_refused(flowsim: Any, union: str) -> None:
     token = flowsim("explore", union, "--space", "order", "--json").document["results"][0]["token"]
     changed = flowsim("run", union, "--token", token, "--set", "operators.both.map.add.m=n * 3")
     assert (changed.code, "the token belongs to another job" in changed.err) == (ExitCode.BAD_INPUT, True)
+
+
+PAIRS = """\
+flowsim: 1
+name: pairs
+sources:
+  left: {collection: {fields: {k: string, n: long}, rows: [[a, 1], [a, 2], [a, 3]]}}
+  right: {collection: {fields: {k: string, n: long}, rows: [[a, 10]]}}
+operators:
+  pairs: {input: [left, right], key_by: k, window: {count: 2}, aggregate: {n: sum(n)}}
+  eleven: {input: pairs, filter: n == 11}
+sinks:
+  out: {input: eleven, collect: {}}
+expect: {every_schedule: {rows: {out: 0}}}
+"""
+
+
+def test_finding_of_some_orders_is_shrunk_to_the_choice_that_it_needs(flowsim: Any, tmp_path: Path) -> None:
+    """In two of the five orders, 10 is in one pair with 1."""
+    (tmp_path / "pairs.yaml").write_text(PAIRS)
+    found = flowsim("explore", "pairs.yaml", "--space", "order", "--laws", "all", "--json").document
+    assert [finding["what"] for finding in found["findings"]] == ["expected rows of sink out not met: 0"]
+    token = ChoiceToken.parse(found["findings"][0]["token"])
+    assert [option for _, option in token.deviations] == [1]
+    again = flowsim("run", "pairs.yaml", "--token", str(token), "--out", "out", "--json")
+    assert [row["n"] for row in again.document["sinks"][0]["records"]] == [11]

@@ -74,6 +74,15 @@ def test_share_of_unseen_results_counts_those_that_were_sampled_once() -> None:
     assert exploration.last_new == 5
 
 
+def test_token_with_the_fewest_choices_is_kept() -> None:
+    exploration = OrderExploration("exact")
+    outcome = Outcome(JobStatus.FINISHED, "", ())
+    tokens = [ChoiceToken(job_id(""), tuple((number, 1) for number in range(count))) for count in (3, 1, 2)]
+    for token in tokens:
+        exploration.add(outcome, token, is_sample=False)
+    assert [one.token for one in exploration.results.values()] == [tokens[1]]
+
+
 def test_random_runs_find_only_results_of_the_search() -> None:
     job = explored(UNION)
     results = explore_orders(job, runs=1_000).results

@@ -34,6 +34,8 @@ class TimersOfTask(Machine):
         """False: the timers come from a snapshot of another run."""
         self._waiting: dict[Timer, int] = {}
         """With the sequence numbers of their registrations."""
+        self._too_late: set[Timer] = set()
+        """Those of them that were registered after the end of event time: no later watermark fires them."""
         self._snapshots: dict[int, dict[Timer, int]] = {}
         self._is_finished = False
         self._inputs = task.inputs
@@ -59,7 +61,7 @@ class TimersOfTask(Machine):
     @on_row("timers")
     def _timer(
         self, seq: int, action: int, operator: int, service: int, domain: int, timestamp: int, key: int,
-        window_start: int, window_end: int,
+        window_start: int, window_end: int, watermark: int,
     ) -> None:  # fmt: skip
         self._found.examined += 1
         timer = operator, service, domain, timestamp, key, window_start, window_end
@@ -67,6 +69,8 @@ class TimersOfTask(Machine):
             if timer in self._waiting and self._replay is None:
                 self._broken("a timer is registered, but it waits already", seq, action, timer)
             self._waiting[timer] = seq
+            if watermark == MAX_WATERMARK:
+                self._too_late.add(timer)
         elif self._waiting.pop(timer, None) is None and self._is_known and self._replay is None:
             self._broken("a timer that does not wait is fired or deleted", seq, action, timer)
 
@@ -90,6 +94,7 @@ class TimersOfTask(Machine):
         checkpoint = self._graph.history.restored(self._task, self.attempt)
         self._is_known = checkpoint == NO_CHECKPOINT or checkpoint in self._snapshots
         self._waiting = dict(self._snapshots.get(checkpoint, {}))
+        self._too_late = set()
         self._is_finished = False
         self._ended = set()
         if checkpoint in self._snapshots and self._is_keyed:
@@ -119,7 +124,7 @@ class TimersOfTask(Machine):
             return
         left = self._waiting if replay is None else replay.waiting(TimeDomain.EVENT_TIME)
         for timer in left:
-            if timer[2] == TimeDomain.EVENT_TIME and timer[3] < MAX_WATERMARK:
+            if timer[2] == TimeDomain.EVENT_TIME and timer[3] < MAX_WATERMARK and timer not in self._too_late:
                 self._broken(
                     "a timer did not fire after the restore", self._waiting.get(timer, -1), TimerAction.REGISTER, timer
                 )
@@ -157,7 +162,7 @@ LAWS: Final = (
   watermarks begin at `MIN` (rule 9.16), and the timers of the cut count as registered before its first row.
 - In a whole run, 1 for each timer of event time below MAX_WATERMARK that waits at the end of a restored task with a
   FINISH row in `lifecycle`, if each of its inputs has a WATERMARK of `MAX` in `task_watermark` (a stream that is idle at its
-  end has none, rule 5.8).
+  end has none, rule 5.8), and if no REGISTER row of it in that attempt has the `watermark` `MAX`.
 """,
     ),
 )  # fmt: skip

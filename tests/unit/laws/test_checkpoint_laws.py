@@ -34,7 +34,8 @@ from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.units import NS_PER_MS
+from flowsim.testing import DrawnScenario, run_job
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
 from tests.support.facts.restarted import run_with_windows
@@ -119,6 +120,38 @@ def test_job_with_unaligned_checkpoints_satisfies_all_laws(
     run_unaligned(recorder, fail_at, interval_ms=interval_ms, aligned_timeout_ms=aligned_timeout_ms)
     assert any(row[4] < 0 for row in recorder.rows("received"))
     assert violated(check_all(recorder)) == set()
+
+
+TIMER_AFTER_THE_END = """\
+flowsim: 1
+name: late-timers
+settings:
+  auto_watermark_interval: 10 ms
+  checkpointing: {interval: 10 ms}
+  restart_strategy: {fixed_delay: {attempts: 3, delay: 0}}
+sources:
+  s0:
+    script:
+      fields: {k: string, n: long}
+      subtasks:
+        - [{record: [a, 1], timestamp: 5}, {sleep: 300 ms}, {record: [a, 2], timestamp: 7}, {sleep: 12 ms}]
+        - [{record: [b, 3], timestamp: 5}, {sleep: 100 ms}, {record: [b, 4], timestamp: 9}, {sleep: 12 ms}]
+    watermarks: {timestamp: timestamp, emit: periodic, idle_after: 15 ms}
+operators:
+  o0: {input: s0, parallelism: 1, key_by: k, alarm: {after: 12 ms, emit: {k: k, n: n}}}
+sinks:
+  out: {input: o0, collect: {}, parallelism: 1}
+failures: [{fail_task: {task: s0, subtask: 1, at: 50 ms}}]
+"""
+"""One subtask of the source ends while the other one is idle, which then sends another record."""
+
+
+def test_timer_after_the_end_of_event_time_is_left_after_a_restore() -> None:
+    run = run_job(DrawnScenario.of(TIMER_AFTER_THE_END))
+    names = TABLES["timers"].names
+    last = dict(zip(names, run.facts.rows("timers")[-1], strict=True))
+    assert (last["action"], last["watermark"]) == (TimerAction.REGISTER, MAX_WATERMARK)
+    assert violated(run.outcomes) == set()
 
 
 @pytest.mark.parametrize("fail_at", [3, 50])
@@ -266,8 +299,8 @@ DAMAGES = [
      lambda rows: [{**rows[0], "action": TimerAction.DELETE}, *rows], {"a timer that does not wait is fired or deleted"}),
     ("timer of a restored task is left", "restored-timers", "timers",
      lambda rows: [*rows, {**rows[-1], "seq": rows[-1]["seq"] + 10**6, "timestamp": rows[-1]["timestamp"] + 1,
-                           "action": TimerAction.REGISTER}],
-     {"a timer did not fire after the restore"}),
+                           "action": TimerAction.REGISTER, "watermark": 0}],
+     {"a timer did not fire after the restore", "the recorded watermark is not the watermark of the operator"}),
 ]  # fmt: skip
 
 

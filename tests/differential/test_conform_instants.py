@@ -122,6 +122,31 @@ failures:
 """
 """The second one is for an attempt that has not begun, and has no effect."""
 
+FAILURE_IN_A_PAUSE = """\
+flowsim: 1
+name: failure-in-a-pause
+settings:
+  {cost: 0, buffer_timeout: 0, checkpointing: {interval: 1 h}, restart_strategy: {fixed_delay: {attempts: 3, delay: 0}}}
+sources:
+  s:
+    script:
+      fields: {id: long, k: string}
+      gap: 97 ms
+      subtasks:
+        - - {record: [0, a], timestamp: 1, step: 0}
+          - {record: [1, a], timestamp: 2, step: 4}
+          - {record: [2, a], timestamp: 3, step: 9}
+          - {record: [3, a], timestamp: 4, step: 10}
+operators:
+  mapped: {input: s, parallelism: 1, chaining: never, map: {add: {n: id + 1}}}
+sinks:
+  out: {input: mapped, collect: {}}
+actions: [{checkpoint: {at: 1200 ms}}]
+failures: [{fail_task: {task: s, subtask: 0, at_record: 1}}]
+pauses: [{task: s, subtask: 0, from: 250 ms, to: 650 ms}]
+"""
+"""The pause comes before the failure, so that the checkpoint is taken before the third record."""
+
 PHASES_OF_A_DYNAMIC_SOURCE = """\
 flowsim: 1
 name: phases-of-a-dynamic-source
@@ -154,9 +179,10 @@ phases: [{}]
         (TIMER_OF_THE_PAST_RESTORED, [1, 2]),
         (WINDOW_AFTER_THE_END, [1]),
         (TWO_FAILURES_AT_ONCE, [1, 0, 2]),
+        (FAILURE_IN_A_PAUSE, [1, 4]),
         (PHASES_OF_A_DYNAMIC_SOURCE, [2, 1]),
     ],
-    ids=["timer", "restored timer", "window", "failures", "phases"],
+    ids=["timer", "restored timer", "window", "failures", "pause", "phases"],
 )
 def test_instants_are_as_on_flink(scenario: str, records: list[int], flink_runner: FlinkRunner, tmp_path: Path) -> None:
     found = conform(flink_runner, DrawnScenario.of(scenario), tmp_path, repeats=False)

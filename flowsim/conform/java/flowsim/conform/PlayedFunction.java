@@ -108,11 +108,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
                     return;
                 }
                 synchronized (context.getCheckpointLock()) {
-                    JsonNode entry = script.entry();
-                    if (entry.get(1).asText().equals("r")) {
-                        failures.beforeRecord(script.emitted++);
-                    }
-                    play(entry, context);
+                    play(script.entry(), context);
                     script.at++;
                 }
             }
@@ -150,6 +146,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
         switch (entry.get(1).asText()) {
             case "r":
                 Pauses.beforeRecord(node, script.subtask);
+                failures.beforeRecord(script.emitted++);
                 if (!entry.get(3).isNull()) {
                     script.previous = entry.get(3).asLong();
                 }

@@ -196,8 +196,8 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
             SourceOutput<Long> output = split == null ? main : outputs.get(split);
             switch (entry.get(1).asText()) {
                 case "r":
-                    failures.beforeRecord(script.emitted++);
                     Pauses.beforeRecord(script.node, script.subtask);
+                    failures.beforeRecord(script.emitted++);
                     if (!entry.get(3).isNull()) {
                         script.previous = entry.get(3).asLong();
                     }

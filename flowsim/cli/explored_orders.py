@@ -7,23 +7,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.progress import CountProgress
 from flowsim.cli.tables import Column, show_table
+from flowsim.cluster.job_execution import RunOptions
+from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.explore.assumptions import left_out
 from flowsim.explore.explore import Step, explore_token
+from flowsim.explore.job_digest import job_digest
+from flowsim.explore.observed_graph import observe
 from flowsim.explore.order_exploration import ExploredJob, OrderExploration, explore_orders
 from flowsim.explore.outcome import Outcome, View
 from flowsim.explore.shrink import shrunk
 from flowsim.facts.kinds import Level
+from flowsim.laws.law import Verdict
 from flowsim.quantities import count_text
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.sim.choice_token import ChoiceToken
+from flowsim.testing import Schedule, run_job
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
@@ -55,33 +61,96 @@ def laws_every(text: str) -> int:
     return int(text)
 
 
+class Subject(Protocol):
+    """A job whose orders are explored."""
+
+    job: ExploredJob
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """What the order space leaves out."""
+
+    def check(self, token: ChoiceToken) -> list[str]:
+        """Repeats a run; returns what it violated or did not meet. Raises BadInput for a token that does not fit."""
+
+    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
+        """Returns what the user enters to repeat a run, and to check it as the exploration did."""
+
+
+class ScenarioSubject:
+    """A scenario; ``again`` is the command that runs it. Raises BadInput for one with phases."""
+
+    def __init__(self, compiled: CompiledScenario, again: Sequence[str], record: str) -> None:
+        if compiled.phases:
+            raise BadInput(f"scenario {compiled.scenario.model.name!r} has phases, which cannot be explored")
+        options = replace(compiled.run_options(), clock="virtual")
+        self.job = ExploredJob(compiled.stream_graph(), options, compiled.scenario.digest())
+        self._compiled = compiled
+        self._again = again
+        self._record = record
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        return left_out(self._compiled.stream_graph(), self._compiled.failures, self._compiled.actions)
+
+    def check(self, token: ChoiceToken) -> list[str]:
+        return _what(explore_token(self._compiled, token, record=Level[self._record.upper()]))
+
+    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
+        checks = ["--record", self._record, "--validate", "--engine", "python"] if is_checked else []
+        return shlex.join([*self._again, "--token", str(token), *checks])
+
+
+class ProgramSubject:
+    """A job that a Python function builds: ``name`` is ``module:function``."""
+
+    def __init__(self, env: StreamExecutionEnvironment, name: str, record: str) -> None:
+        graph = env.stream_graph()
+        self.job = ExploredJob(graph, RunOptions(), job_digest(observe(graph).graph))
+        self._env = env
+        self._name = name
+        self._level = Level[record.upper()]
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        return left_out(self._env.stream_graph())
+
+    def check(self, token: ChoiceToken) -> list[str]:
+        run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level)
+        laws = [outcome.law for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
+        failed = [] if run.result.error is None else [f"the job {run.result.status.value}: {run.result.error}"]
+        return [*(f"law {law} violated" for law in laws), *failed]
+
+    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
+        call = "assert_laws" if is_checked else "run_job"
+        return f"{call}({self._name.partition(':')[2]}(), schedule=Schedule.of({str(token)!r}))  # flowsim.testing"
+
+
 @dataclass(slots=True)
 class OrderFindings:
     """The runs that violated a law or did not meet an expectation, by what they violated."""
 
     checked: int = 0
-    first: dict[str, tuple[Step, int]] = field(default_factory=dict)
-    """The first run of each finding, and the number of runs that have it."""
+    first: dict[str, tuple[ChoiceToken, int]] = field(default_factory=dict)
+    """A run of each finding, and the number of runs that have it."""
 
-    def add(self, step: Step) -> None:
+    def add(self, token: ChoiceToken, found: Sequence[str]) -> None:
+        """Adds a checked run."""
         self.checked += 1
-        for what in _what(step):
-            first, runs = self.first.get(what, (step, 0))
+        for what in found:
+            first, runs = self.first.get(what, (token, 0))
             self.first[what] = first, runs + 1
 
-
-def _shrink(compiled: CompiledScenario, findings: OrderFindings, record: str, progress: CountProgress) -> None:
-    """Replaces the first run of each finding by one with fewer choices of its own."""
-    for number, (what, (step, runs)) in enumerate(list(findings.first.items())[:_SHRUNK]):
-        if isinstance(step.token, ChoiceToken):
-            progress(number, min(len(findings.first), _SHRUNK), f"shrinking: {what}")
-            token = shrunk(step.token, partial(_has, compiled, what, Level[record.upper()]), _REPLAYS)
-            findings.first[what] = explore_token(compiled, token, record=Level[record.upper()]), runs
+    def shrink(self, subject: Subject, progress: CountProgress) -> None:
+        """Replaces the run of each finding by one with fewer choices of its own."""
+        for number, (what, (token, runs)) in enumerate(list(self.first.items())[:_SHRUNK]):
+            progress(number, min(len(self.first), _SHRUNK), f"shrinking: {what}")
+            self.first[what] = shrunk(token, partial(_has, subject, what), _REPLAYS), runs
 
 
-def _has(compiled: CompiledScenario, what: str, record: Level, token: ChoiceToken) -> bool:
+def _has(subject: Subject, what: str, token: ChoiceToken) -> bool:
     try:
-        return what in _what(explore_token(compiled, token, record=record))
+        return what in subject.check(token)
     except BadInput:  # the choices do not fit
         return False
 
@@ -100,13 +169,9 @@ class ExploredOrders:
 
     exploration: OrderExploration
     findings: OrderFindings
-    left_out: Sequence[str]
+    subject: Subject
     plan: OrderPlan
-    again: Sequence[str]
-    """The command that repeats a run, but for its token."""
     is_out_of_time: bool
-    record: str
-    """The recording level of checked runs."""
 
     @property
     def code(self) -> ExitCode:
@@ -119,9 +184,9 @@ class ExploredOrders:
     def line(self) -> str:
         """What the exploration shows, in one sentence."""
         found, results = self.exploration, count_text(len(self.exploration.results), "result")
-        if found.is_complete and not self.left_out and len(found.results) == 1:
+        if found.is_complete and not self.subject.left_out and len(found.results) == 1:
             return f"the only result that the order of events can give, proven in {count_text(found.searched, 'run')}"
-        if found.is_complete and not self.left_out:
+        if found.is_complete and not self.subject.left_out:
             return f"all {results} that the order of events can give, proven in {count_text(found.searched, 'run')}"
         if found.is_complete:
             return f"{results}; every order was tried, in {count_text(found.searched, 'run')}, but see below"
@@ -129,11 +194,6 @@ class ExploredOrders:
             f"{results} in {count_text(found.runs, 'run')}; not all orders were tried: {found.share:.2%} of the tree, and "
             f"about {found.unseen:.0%} of further random runs would have a new result"
         )
-
-    def command(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
-        """Returns the command that repeats a run, and checks it as the exploration did."""
-        checks = ["--record", self.record, "--validate", "--engine", "python"] if is_checked else []
-        return shlex.join([*self.again, "--token", str(token), *checks])
 
     def data(self) -> dict[str, Any]:
         """Returns the JSON document."""
@@ -143,8 +203,8 @@ class ExploredOrders:
             "outcome": self.plan.view,
             "verdict": self.line,
             "complete": found.is_complete,
-            "proven": found.is_complete and not self.left_out,
-            "left_out": list(self.left_out),
+            "proven": found.is_complete and not self.subject.left_out,
+            "left_out": list(self.subject.left_out),
             "runs": found.runs,
             "searched": found.searched,
             "blocked": found.blocked,
@@ -162,7 +222,7 @@ class ExploredOrders:
                     "status": one.outcome.status.value,
                     "cause": one.outcome.cause,
                     "sinks": one.outcome.rows,
-                    "replay": self.command(one.token),
+                    "replay": self.subject.repeat(one.token),
                 }
                 for digest, one in found.results.items()
             ],
@@ -170,11 +230,10 @@ class ExploredOrders:
                 {
                     "what": what,
                     "runs": runs,
-                    "token": str(step.token),
-                    "replay": self.command(step.token, is_checked=True),
+                    "token": str(token),
+                    "replay": self.subject.repeat(token, is_checked=True),
                 }
-                for what, (step, runs) in self.findings.first.items()
-                if isinstance(step.token, ChoiceToken)
+                for what, (token, runs) in self.findings.first.items()
             ],
             "exit_code": int(self.code),
         }
@@ -183,7 +242,7 @@ class ExploredOrders:
         """Prints the results as a table, and each finding with the command that repeats it."""
         found = self.exploration
         console.print(f"order space: {self.line}", style="bold", soft_wrap=True)
-        for sentence in self.left_out:
+        for sentence in self.subject.left_out:
             console.print(f"  left out: {sentence}", soft_wrap=True)
         if found.is_interrupted:
             console.print("  interrupted", soft_wrap=True)
@@ -195,13 +254,12 @@ class ExploredOrders:
         show_table(console, ["result"], [Column("runs"), Column("share"), Column("token", left=True)], rows)
         if len(shown) < len(kinds):
             console.print(f"and {count_text(len(kinds) - len(shown), 'result')} more: -v shows all", soft_wrap=True)
-        for what, (step, runs) in self.findings.first.items():
-            if isinstance(step.token, ChoiceToken):
-                counted = f"in {runs:,} of {count_text(self.findings.checked, 'checked run')}"
-                console.print(f"{what}: {counted}", style="red", soft_wrap=True)
-                console.print(f"  reproduce: {self.command(step.token, is_checked=True)}", soft_wrap=True)
+        for what, (token, runs) in self.findings.first.items():
+            counted = f"in {runs:,} of {count_text(self.findings.checked, 'checked run')}"
+            console.print(f"{what}: {counted}", style="red", soft_wrap=True)
+            console.print(f"  reproduce: {self.subject.repeat(token, is_checked=True)}", soft_wrap=True)
         if not self.findings.first and kinds:
-            console.print(f"repeat one: {self.command(kinds[0].token)}", soft_wrap=True)
+            console.print(f"repeat one: {self.subject.repeat(kinds[0].token)}", soft_wrap=True)
 
 
 def _text(outcome: Outcome) -> str:
@@ -217,33 +275,23 @@ def _short(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def explore_order_space(
-    compiled: CompiledScenario, plan: OrderPlan, again: Sequence[str], record: str, progress: CountProgress
-) -> ExploredOrders:
-    """Explores a scenario, and checks the laws and expectations on some of the runs."""
-    if compiled.phases:
-        raise BadInput(f"scenario {compiled.scenario.model.name!r} has phases, which cannot be explored")
-    options = replace(compiled.run_options(), clock="virtual")
-    job = ExploredJob(compiled.stream_graph(), options, compiled.scenario.digest())
+def explore_order_space(subject: Subject, plan: OrderPlan, progress: CountProgress) -> ExploredOrders:
+    """Explores a job, and checks some of its runs."""
     findings = OrderFindings()
     ends_at = monotonic() + plan.seconds
 
     def on_run(exploration: OrderExploration, token: ChoiceToken, is_new: bool) -> None:
         if is_new or (plan.laws_every and exploration.runs % plan.laws_every == 0):
-            findings.add(explore_token(compiled, token, record=Level[record.upper()]))
-        progress(
-            exploration.runs,
-            plan.runs,
-            f"{count_text(len(exploration.results), 'result')}, {exploration.share:.1%} of the tree",
-        )
+            findings.add(token, subject.check(token))
+        so_far = f"{count_text(len(exploration.results), 'result')}, {exploration.share:.1%} of the tree"
+        progress(exploration.runs, plan.runs, so_far)
 
     def is_over() -> bool:
         return monotonic() > ends_at
 
-    exploration = explore_orders(job, plan.runs, plan.view, first_seed=plan.first_seed, is_over=is_over, on_run=on_run)
-    _shrink(compiled, findings, record, progress)
-    is_out_of_time = exploration.runs < plan.runs and not (exploration.is_complete or exploration.is_interrupted)
-    graph = compiled.stream_graph()
-    return ExploredOrders(
-        exploration, findings, left_out(graph, compiled.failures, compiled.actions), plan, again, is_out_of_time, record
+    exploration = explore_orders(
+        subject.job, plan.runs, plan.view, first_seed=plan.first_seed, is_over=is_over, on_run=on_run
     )
+    findings.shrink(subject, progress)
+    is_out_of_time = exploration.runs < plan.runs and not (exploration.is_complete or exploration.is_interrupted)
+    return ExploredOrders(exploration, findings, subject, plan, is_out_of_time)

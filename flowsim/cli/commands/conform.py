@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ from flowsim.cli.command import Answer, command
 from flowsim.cli.conformance import conformance_data, show_changes, show_conformance
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Seed, Set, Verbose
+from flowsim.cli.programs import ScenarioOrFunction, environment_of
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.conform.both_sides import Conformed, Here, conformed, repeated_on_flink
@@ -26,19 +26,9 @@ from flowsim.conform.conformer import FlinkRunner
 from flowsim.conform.java_machine import check_installed
 from flowsim.conform.saved_answers import SavedAnswers
 from flowsim.conform.settings import Difference
-from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
-from flowsim.scenario.context import load_function
 from flowsim.validation.java import user_cache
 
-Job = Annotated[
-    str,
-    typer.Argument(
-        metavar="SCENARIO|MODULE:FUNCTION",
-        help="A scenario file (YAML), or a Python function that builds a job, which needs --allow-python.",
-        show_default=False,
-    ),
-]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, max=1_000, help="How often the job runs on Flink.")]
 Schedules = Annotated[
     int,
@@ -60,7 +50,7 @@ Against = Annotated[
 
 @command
 def conform(
-    scenario: Job,
+    scenario: ScenarioOrFunction,
     repeat: Repeat = 5,
     schedules: Schedules = 20,
     seed: Seed = None,
@@ -120,12 +110,9 @@ def _asked(
     allow_python: bool,
     allow_path: bool,
 ) -> _Asked:
-    _, colon, function = name.partition(":")
-    if colon and function.isidentifier() and not Path(name).exists():
-        if overrides or limits:
-            raise BadInput(f"{name}: --set and --limit change scenarios only")
-        build = load_function(name, Path.cwd(), allow_python=allow_python)
-        return _Asked(name, [job_of_environment(_environment(build, name), seed)], None)
+    env = environment_of(name, overrides, limits, allow_python=allow_python)
+    if env is not None:
+        return _Asked(name, [job_of_environment(env, seed)], None)
     compiled = compiled_scenario(Path(name), out, overrides, allow_python, allow_path, limits)
     write_warnings(compiled)
     jobs = jobs_of_scenario(compiled, seed)
@@ -133,26 +120,6 @@ def _asked(
         no_faults = Difference("faults", "Flink has none: off on both sides")
         jobs = [replace(job, changes=[*job.changes, no_faults]) for job in jobs]
     return _Asked(compiled.scenario.model.name, jobs, compiled.scenario.text)
-
-
-def _environment(build: Callable[..., object], name: str) -> StreamExecutionEnvironment:
-    """Calls a function that returns an environment, or that gets one. Raises BadInput."""
-    try:
-        given = StreamExecutionEnvironment.get_execution_environment()
-        returned = build(given) if inspect.signature(build).parameters else build()
-    except BadInput:
-        raise
-    except Exception as error:
-        raise BadInput(f"{name}: the job cannot be built: {type(error).__name__}: {error}") from error
-    env = given if returned is None else returned
-    if not isinstance(env, StreamExecutionEnvironment):
-        raise BadInput(
-            f"{name}: expected a function that returns a StreamExecutionEnvironment, or adds a job to the one that it gets; "
-            f"it returned {type(env).__name__}"
-        )
-    if not env.stream_graph().nodes:
-        raise BadInput(f"{name}: the job has no operators; the function must not call execute()")
-    return env
 
 
 def _answers(

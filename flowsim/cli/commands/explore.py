@@ -14,8 +14,16 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.explored_orders import OrderPlan, explore_order_space, laws_every
-from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose, default_out
+from flowsim.cli.explored_orders import (
+    OrderPlan,
+    ProgramSubject,
+    ScenarioSubject,
+    Subject,
+    explore_order_space,
+    laws_every,
+)
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Set, Until, Verbose, default_out
+from flowsim.cli.programs import ScenarioOrFunction, environment_of, is_function
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.tables import Column, show_table
@@ -93,7 +101,7 @@ Require = Annotated[
 
 @command
 def explore(
-    scenario: ScenarioFile,
+    scenario: ScenarioOrFunction,
     seeds: Seeds = 20,
     first_seed: FirstSeed = 1,
     policy: Policy = "random",
@@ -121,12 +129,12 @@ def explore(
     """
     job = _Job(scenario, record, until, set_ or (), limit or (), allow_python, allow_path)
     if token is not None and is_choice_token(token):
-        raise BadInput(
-            f"--token: it is of the order space: repeat it with flowsim run {shlex.quote(str(scenario))} --token"
-        )
+        raise BadInput(f"--token: it is of the order space: repeat it with flowsim run {shlex.quote(scenario)} --token")
     if space == "order":
         order = OrderPlan(runs, seconds, outcome, first_seed, laws_every(laws), require is not None)
         return _explore_orders(job, order, json_output, verbose)
+    if is_function(scenario):
+        raise BadInput(f"{scenario} is a function: it is explored with --space order only")
     plan = _plan(policy, seeds, first_seed, budget_records, token)
     return _explore_seeds(job, plan, until_violation, json_output, verbose)
 
@@ -135,7 +143,7 @@ def explore(
 class _Job:
     """The scenario, and the options that decide its runs besides the schedule."""
 
-    scenario: Path
+    scenario: str
     record: str
     until: str | None
     overrides: Sequence[str]
@@ -147,7 +155,7 @@ class _Job:
         until_ns = duration_argument("--until", self.until)
         overrides, limits = list(self.overrides), list(self.limits)
         allowed = self.allow_python, self.allow_path
-        return compiled_scenario(self.scenario, Path(out), overrides, *allowed, limits, until_ns)
+        return compiled_scenario(Path(self.scenario), Path(out), overrides, *allowed, limits, until_ns)
 
     @property
     def options(self) -> list[str]:
@@ -159,11 +167,16 @@ class _Job:
 
 def _explore_orders(job: _Job, plan: OrderPlan, json_output: bool, verbose: bool) -> Answer:
     """Lists the results of the order space."""
-    again = ["flowsim", "run", str(job.scenario), *job.options]
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
-        compiled = job.compiled(out)
-        write_warnings(compiled)
-        explored = explore_order_space(compiled, plan, again, job.record, progress)
+        subject: Subject
+        env = environment_of(job.scenario, job.overrides, job.limits, allow_python=job.allow_python)
+        if env is None:
+            compiled = job.compiled(out)
+            write_warnings(compiled)
+            subject = ScenarioSubject(compiled, ["flowsim", "run", job.scenario, *job.options], job.record)
+        else:
+            subject = ProgramSubject(env, job.scenario, job.record)
+        explored = explore_order_space(subject, plan, progress)
     return Answer(explored.data(), lambda console: explored.show(console, verbose), explored.code)
 
 
@@ -192,11 +205,11 @@ def _explore_seeds(job: _Job, plan: _Plan, until_violation: bool, json_output: b
     options = _run_options(plan, job)
 
     def again(step: Step) -> str:
-        return shlex.join(["flowsim", "run", str(job.scenario), "--seed", str(step.seed), *options])
+        return shlex.join(["flowsim", "run", job.scenario, "--seed", str(step.seed), *options])
 
     code = exit_code(exploration, bool(compiled.faults))
     first = exploration.first_finding
-    see = None if first is None else report_command(str(default_out(job.scenario)), _link(first))
+    see = None if first is None else report_command(str(default_out(Path(job.scenario))), _link(first))
     document = exploration_data(exploration, None if first is None else again(first)) | {"exit_code": int(code)}
     if see is not None:
         document["first_finding"]["report"] = see

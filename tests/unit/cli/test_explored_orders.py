@@ -10,6 +10,7 @@ import pytest
 
 from flowsim.cli.exit_code import ExitCode
 from flowsim.sim.choice_token import ChoiceToken
+from flowsim.testing import Schedule, run_job
 
 UNION = """\
 flowsim: 1
@@ -138,3 +139,40 @@ def test_finding_of_some_orders_is_shrunk_to_the_choice_that_it_needs(flowsim: A
     assert [option for _, option in token.deviations] == [1]
     again = flowsim("run", "pairs.yaml", "--token", str(token), "--out", "out", "--json")
     assert [row["n"] for row in again.document["sinks"][0]["records"]] == [11]
+
+
+PROGRAM = """\
+from flowsim.datastream import StreamExecutionEnvironment
+
+
+def job():
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1, 2]).union(env.from_collection([3])).map(lambda number: number).name("all")
+    return env
+
+"""
+
+
+def test_job_of_a_function_is_explored_and_repeated_in_python(
+    flowsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "explored_program.py").write_text(PROGRAM)
+    monkeypatch.syspath_prepend(tmp_path)
+    called = flowsim("explore", "explored_program:job", "--allow-python", "--space", "order", "--json")
+    assert called.code == 0, called.err
+    results = called.document["results"]
+    assert sorted(result["sinks"]["all"][0] for result in results) == [[1, 2, 3], [1, 3, 2], [3, 1, 2]]
+    from explored_program import job  # type: ignore[import-not-found]
+
+    for result in results:
+        assert result["replay"] == f"run_job(job(), schedule=Schedule.of({result['token']!r}))  # flowsim.testing"
+        run = run_job(job(), schedule=Schedule.of(result["token"]))
+        assert run.values("all") == result["sinks"]["all"][0]
+
+
+def test_function_needs_the_order_space_and_permission(flowsim: Any, tmp_path: Path) -> None:
+    refused = flowsim("explore", "explored_program:job", "--space", "order")
+    assert (refused.code, "runs only with --allow-python" in refused.err) == (ExitCode.BAD_INPUT, True)
+    seeds = flowsim("explore", "explored_program:job", "--allow-python")
+    assert seeds.code == ExitCode.BAD_INPUT
+    assert "explored_program:job is a function: it is explored with --space order only" in seeds.err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextvars import Context
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Final, Protocol
 
 from flowsim.sim.due_events import DueEvents
@@ -104,6 +106,7 @@ class ExploringLoop(VirtualTimeLoop):
         self.step = START
         """The number of the step that runs."""
         self._touched: set[int] = set()
+        self._asyncio_timers = count()
 
     def call_at_ns(
         self,
@@ -121,6 +124,13 @@ class ExploringLoop(VirtualTimeLoop):
         event.propagates, event.cause, event._scheduled = True, self.step, False
         self._free.add(event, origin)
         return event
+
+    def _call_at(
+        self, when_ns: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
+    ) -> VirtualTimer:
+        timer = super()._call_at(when_ns, callback, args, context)
+        timer.origin = Origin("timer", ANY_ACTOR, next(self._asyncio_timers))
+        return timer
 
     def on_clock_read(self) -> None:
         self._touched.add(CLOCK_READ)

@@ -31,7 +31,7 @@ LINES_OF_PYTHON = {
     "recording": 3_150,
     "report": 2_300,
     "scenario": 11_500,
-    "sim": 2_120,
+    "sim": 2_140,
     "state": 5_400,
     "streamrecord": 700,
     "studies": 1_300,

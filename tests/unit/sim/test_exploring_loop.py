@@ -129,3 +129,19 @@ def test_steps_that_set_or_cancel_timers_depend_on_the_time() -> None:
     source = Asked(0, 0)
     run(source, start)
     assert source.touched[:2] == [[CLOCK_READ, 1], [CLOCK_READ, 2]]
+
+
+def test_timers_of_asyncio_are_options_of_their_own() -> None:
+    happened: list[str] = []
+
+    async def sleep(name: str) -> None:
+        await asyncio.sleep(0.001)
+        happened.append(name)
+
+    async def main(loop: VirtualTimeLoop) -> None:
+        await asyncio.gather(sleep("a"), sleep("b"), sleep("c"))
+
+    source = Asked(0, 2, 1)
+    run_virtual(main, policy=ExploringPolicy(source))
+    assert happened == ["c", "b", "a"]
+    assert source.asked[1] == [("timer", -1, 0), ("timer", -1, 1), ("timer", -1, 2)]

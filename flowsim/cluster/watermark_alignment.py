@@ -92,8 +92,9 @@ class SourceCoordinator(Origin):
         subtasks: Mapping[int, AlignedTask],
         group: WatermarkAggregator[str],
         scheduler: Scheduler,
-        source: int,
+        source: int = -1,
     ) -> None:
+        """``source``: the vertex of the source; -1: it is the only one."""
         super().__init__("timer", -1, source, 3)
         self._name = name
         self._params = params

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.explored_subjects import Subject
 from flowsim.cli.progress import CountProgress
 from flowsim.cli.tables import Column, show_table
-from flowsim.cluster.job_execution import RunOptions
-from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
-from flowsim.explore.assumptions import left_out
-from flowsim.explore.explore import Step, explore_token
-from flowsim.explore.job_digest import job_digest
-from flowsim.explore.observed_graph import observe
-from flowsim.explore.order_exploration import ExploredJob, OrderExploration, explore_orders
+from flowsim.explore.order_exploration import OrderExploration, explore_orders
 from flowsim.explore.outcome import Outcome, View
 from flowsim.explore.shrink import shrunk
-from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.quantities import count_text
-from flowsim.scenario.compiled import CompiledScenario
 from flowsim.sim.choice_token import ChoiceToken
-from flowsim.testing import Schedule, run_job
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
@@ -61,71 +51,6 @@ def laws_every(text: str) -> int:
     return int(text)
 
 
-class Subject(Protocol):
-    """A job whose orders are explored."""
-
-    job: ExploredJob
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        """What the order space leaves out."""
-
-    def check(self, token: ChoiceToken) -> list[str]:
-        """Repeats a run; returns what it violated or did not meet. Raises BadInput for a token that does not fit."""
-
-    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
-        """Returns what the user enters to repeat a run, and to check it as the exploration did."""
-
-
-class ScenarioSubject:
-    """A scenario; ``again`` is the command that runs it. Raises BadInput for one with phases."""
-
-    def __init__(self, compiled: CompiledScenario, again: Sequence[str], record: str) -> None:
-        if compiled.phases:
-            raise BadInput(f"scenario {compiled.scenario.model.name!r} has phases, which cannot be explored")
-        options = replace(compiled.run_options(), clock="virtual")
-        self.job = ExploredJob(compiled.stream_graph(), options, compiled.scenario.digest())
-        self._compiled = compiled
-        self._again = again
-        self._record = record
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        return left_out(self._compiled.stream_graph(), self._compiled.failures, self._compiled.actions)
-
-    def check(self, token: ChoiceToken) -> list[str]:
-        return _what(explore_token(self._compiled, token, record=Level[self._record.upper()]))
-
-    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
-        checks = ["--record", self._record, "--validate", "--engine", "python"] if is_checked else []
-        return shlex.join([*self._again, "--token", str(token), *checks])
-
-
-class ProgramSubject:
-    """A job that a Python function builds: ``name`` is ``module:function``."""
-
-    def __init__(self, env: StreamExecutionEnvironment, name: str, record: str) -> None:
-        graph = env.stream_graph()
-        self.job = ExploredJob(graph, RunOptions(), job_digest(observe(graph).graph))
-        self._env = env
-        self._name = name
-        self._level = Level[record.upper()]
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        return left_out(self._env.stream_graph())
-
-    def check(self, token: ChoiceToken) -> list[str]:
-        run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level)
-        laws = [outcome.law for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
-        failed = [] if run.result.error is None else [f"the job {run.result.status.value}: {run.result.error}"]
-        return [*(f"law {law} violated" for law in laws), *failed]
-
-    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
-        call = "assert_laws" if is_checked else "run_job"
-        return f"{call}({self._name.partition(':')[2]}(), schedule=Schedule.of({str(token)!r}))  # flowsim.testing"
-
-
 @dataclass(slots=True)
 class OrderFindings:
     """The runs that violated a law or did not meet an expectation, by what they violated."""
@@ -153,14 +78,6 @@ def _has(subject: Subject, what: str, token: ChoiceToken) -> bool:
         return what in subject.check(token)
     except BadInput:  # the choices do not fit
         return False
-
-
-def _what(step: Step) -> list[str]:
-    found = [f"law {outcome.law} violated" for outcome in step.violated]
-    found += [f"expected {unmet.what} not met: {unmet.expected}" for unmet in step.unmet]
-    if not found and step.is_finding:
-        found.append(f"bound reached: {step.error}")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +124,7 @@ class ExploredOrders:
             "left_out": list(self.subject.left_out),
             "runs": found.runs,
             "searched": found.searched,
-            "blocked": found.blocked,
+            "blocked": found.search.blocked,
             "sampled": found.sampled,
             "interrupted": found.is_interrupted,
             "share": found.share,
@@ -292,6 +209,7 @@ def explore_order_space(subject: Subject, plan: OrderPlan, progress: CountProgre
     exploration = explore_orders(
         subject.job, plan.runs, plan.view, first_seed=plan.first_seed, is_over=is_over, on_run=on_run
     )
-    findings.shrink(subject, progress)
+    if not exploration.is_interrupted:
+        findings.shrink(subject, progress)
     is_out_of_time = exploration.runs < plan.runs and not (exploration.is_complete or exploration.is_interrupted)
     return ExploredOrders(exploration, findings, subject, plan, is_out_of_time)

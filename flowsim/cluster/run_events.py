@@ -39,11 +39,11 @@ class CheckedEvents:
         self.needs_checkpoints = bool(self.requests) or options.savepoint is not None
 
 
-class RunEvents(Origin):
+class RunEvents:
     """Schedules the actions and failures of a run. Raises BadInput for unknown tasks and task managers."""
 
     def __init__(self, events: CheckedEvents, execution: ExecutionGraph) -> None:
-        super().__init__("action", -1)
+        self._origin = Origin("action")
         self._events = events
         self._execution = execution
         self.task_failures = TaskFailures(events.failures, execution) if events.failures else None
@@ -57,7 +57,7 @@ class RunEvents(Origin):
         self._started_ns = scheduler.now_ns
         for action in self._events.actions:
             doing = self._doing(action, deployment, master, scheduler, end)
-            scheduler.call_at_ns(self._started_ns + action.at_ns, doing, origin=self)
+            scheduler.call_at_ns(self._started_ns + action.at_ns, doing, origin=self._origin)
         for number, (at_ns, fail) in enumerate(self._timed_failures(master)):
             scheduler.call_at_ns(self._started_ns + at_ns, fail, origin=Origin("failure", -1, number))
 

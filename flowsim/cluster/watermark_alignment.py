@@ -47,13 +47,13 @@ class WatermarkAggregator(Generic[_K]):
         return None if after == before else after
 
 
-class AlignedTask(Origin):
+class AlignedTask:
     """A task with an aligned source, as the source's coordinator uses it."""
 
-    __slots__ = ("_task", "_operator")
+    __slots__ = ("_origin", "_task", "_operator")
 
     def __init__(self, task: StreamTask, operator: SourceOperator) -> None:
-        super().__init__("timer", -1, task.id, 2)
+        self._origin = Origin("timer", -1, task.id, 2)
         self._task = task
         self._operator = operator
 
@@ -61,7 +61,7 @@ class AlignedTask(Origin):
         """Forwards a report when the cost of its batch has passed."""
 
         def send(watermark: int) -> None:
-            scheduler.call_at_ns(self._task.clock.now_ns, lambda: receive(watermark), origin=self)
+            scheduler.call_at_ns(self._task.clock.now_ns, lambda: receive(watermark), origin=self._origin)
 
         if self._operator.alignment is not None:
             self._operator.alignment.report = send
@@ -79,7 +79,7 @@ class AlignedTask(Origin):
         executor.execute(lambda: self._operator.announce_limit(limit), f"watermark alignment {limit}")
 
 
-class SourceCoordinator(Origin):
+class SourceCoordinator:
     """Receives the reports of one source's subtasks, and sends them the limit at every update interval.
 
     Its timer keeps a run alive only while a subtask has an outdated limit. Flink: SourceCoordinator.
@@ -95,7 +95,7 @@ class SourceCoordinator(Origin):
         source: int = -1,
     ) -> None:
         """``source``: the vertex of the source; -1: it is the only one."""
-        super().__init__("timer", -1, source, 3)
+        self._origin = Origin("timer", -1, source, 3)
         self._name = name
         self._params = params
         self._subtasks = dict(subtasks)
@@ -147,7 +147,7 @@ class SourceCoordinator(Origin):
     def _schedule(self) -> None:
         self._next_ns += self._params.update_interval_ms * NS_PER_MS
         self._timer = self._scheduler.call_at_ns(
-            self._next_ns, self._on_interval, daemon_while_not=self._has_news, origin=self
+            self._next_ns, self._on_interval, daemon_while_not=self._has_news, origin=self._origin
         )
 
     def receiver(self, subtask: int) -> Callable[[int], None]:

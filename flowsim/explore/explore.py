@@ -198,11 +198,13 @@ def explore_once(
     return _checked_run(compiled, token, seed, strategy.policy(seed), record, budget_records, until_ns, bounds)
 
 
-def explore_token(compiled: CompiledScenario, token: ChoiceToken, *, record: Level = Level.FULL) -> Step:
+def explore_token(
+    compiled: CompiledScenario, token: ChoiceToken, *, record: Level = Level.FULL, until_ns: int | None = None
+) -> Step:
     """Repeats a run of the order space in memory and checks it. Raises BadInput if the token does not fit the job."""
     token.check_job(compiled.scenario.digest())
     policy = ExploringPolicy(Replayed(token))
-    return _checked_run(compiled, token, compiled.run.seed, policy, record, None, None, EXPLORED_BOUNDS)
+    return _checked_run(compiled, token, compiled.run.seed, policy, record, None, until_ns, EXPLORED_BOUNDS)
 
 
 def _checked_run(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Protocol
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.planned_job import planned_job
+from flowsim.cluster.run_bounds import UNBOUNDED
 from flowsim.cluster.run_events import CheckedEvents
 from flowsim.explore.exhaustive import ExhaustiveSearch
+from flowsim.explore.explore import EXPLORED_BOUNDS
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.outcome import Outcome, View, outcome_of
 from flowsim.graph.stream_graph import StreamGraph
@@ -19,21 +20,14 @@ from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import ExploringPolicy, Option
 
 
-class Explored(Protocol):
-    """A job that can run many times."""
-
-    @property
-    def digest(self) -> str:
-        """Of the job with its settings."""
-
-    def run(self, source: Recorded) -> Outcome:
-        """Runs the job once with these choices."""
-
-
 class ExploredJob:
-    """A job whose runs keep nothing but their results."""
+    """A job that runs many times, and whose runs keep nothing but their results. ``digest``: of the job with its settings.
+
+    A run ends after 10 million steps, or at the bounds of ``options``.
+    """
 
     def __init__(self, graph: StreamGraph, options: RunOptions, digest: str) -> None:
+        options = replace(options, bounds=EXPLORED_BOUNDS) if options.bounds == UNBOUNDED else options
         observed = observe(graph)
         self._ends = observed.ends
         self._options = replace(options, recorder=None, budget_records=None, policy=ExploringPolicy(Recorded()))
@@ -63,23 +57,28 @@ class OrderExploration:
     view: View
     results: dict[str, Found] = field(default_factory=dict)
     runs: int = 0
-    searched: int = 0
-    """Runs of the exhaustive search."""
-    blocked: int = 0
-    """Of these, runs that only repeated an order."""
     sampled: int = 0
     """Runs with random choices."""
-    share: float = 0.0
-    """The part of the tree of all orders that the search has finished."""
+    search: ExhaustiveSearch = field(default_factory=ExhaustiveSearch)
     is_interrupted: bool = False
     """True if Ctrl-C ended the exploration."""
     last_new: int = 0
     """The number of the run that found the newest result, from 1."""
 
     @property
+    def searched(self) -> int:
+        """Runs of the exhaustive search."""
+        return self.search.runs
+
+    @property
+    def share(self) -> float:
+        """The part of the tree of all orders that the search has finished."""
+        return self.search.share
+
+    @property
     def is_complete(self) -> bool:
         """True if the search has finished: there is no other result in the order space."""
-        return self.share == 1.0
+        return self.search.is_finished
 
     @property
     def unseen(self) -> float:
@@ -115,8 +114,25 @@ class RandomChoices(Recorded):
         return int(self._random.random() * len(options))
 
 
+def sources_of_runs(search: ExhaustiveSearch, runs: int, first_seed: int) -> Iterator[Recorded]:
+    """Yields what decides each run, until the search has finished: the search, and every second time random choices.
+
+    A depth-first search alone sees only orders that differ late in the run. The caller runs the job before it asks for the
+    next source.
+    """
+    for number in range(runs):
+        if search.is_finished:
+            return
+        if number % 2:
+            yield RandomChoices(first_seed + number // 2)
+        else:
+            search.begin()
+            yield search
+            search.end()
+
+
 def explore_orders(
-    job: Explored,
+    job: ExploredJob,
     runs: int,
     view: View = "exact",
     *,
@@ -126,24 +142,17 @@ def explore_orders(
 ) -> OrderExploration:
     """Runs a job until the search has finished, or ``runs`` times, or until ``is_over``.
 
-    Every second run has random choices: a depth-first search alone sees only orders that differ late in the run.
     ``on_run`` gets the exploration so far, the token of the run, and whether its result is new. Ctrl-C ends the exploration,
     which keeps what it found.
     """
     exploration = OrderExploration(view)
-    search = ExhaustiveSearch()
     try:
-        while exploration.runs < runs and not is_over() and not search.is_finished:
-            is_sample = exploration.runs % 2 == 1
-            source = RandomChoices(first_seed + exploration.sampled) if is_sample else search
-            search.begin()
+        for source in sources_of_runs(exploration.search, runs, first_seed):
+            if is_over():
+                break
             outcome = job.run(source)
             token = source.token(job.digest)
-            is_new = exploration.add(outcome, token, is_sample=is_sample)
-            if not is_sample:
-                search.end()
-                exploration.searched, exploration.blocked = search.runs, search.blocked
-                exploration.share = search.share
+            is_new = exploration.add(outcome, token, is_sample=source is not exploration.search)
             on_run(exploration, token, is_new)
     except KeyboardInterrupt:
         exploration.is_interrupted = True

@@ -18,13 +18,13 @@ START: Final = -1
 """The cause of the events that exist before the first step."""
 
 ANY_ACTOR: Final = -1
-"""Stands for all actors: what has an effect on it has one on every actor."""
+"""In place of an actor: a step has an effect on every actor."""
 
 CLOCK_READ: Final = -2
-"""Stands for the clock, in a step whose effect depends on the time."""
+"""In place of an actor: the effect of a step depends on the time."""
 
 CLOCK_ADVANCED: Final = -3
-"""Stands for the clock, in a step that lets time pass."""
+"""In place of an actor: a step lets time pass."""
 
 TIME: Final = Origin("time", ANY_ACTOR)
 """The option to let the clock go to the next timer."""
@@ -49,7 +49,8 @@ class ChoiceSource(Protocol):
         """Returns the index of the next step; called also for one option."""
 
     def executed(self, touched: Set[int]) -> None:
-        """Called after each step with the actors, or what stands for them, on which it had an effect."""
+        """Called after each step with the actors on which it had an effect; ANY_ACTOR and the two values of the clock are
+        among them."""
 
     def check_end(self) -> None:
         """Raises BadInput if the run ended before all choices were made that it should repeat."""
@@ -150,7 +151,7 @@ class ExploringLoop(VirtualTimeLoop):
 
     def _queue_immediate_events(self) -> bool:
         for index, origin in enumerate(self._free.origins):
-            if origin.what == "credit" or (origin.is_immediate and not self._has_timers(origin.actor)):
+            if origin.is_immediate or (origin.brings_end and not self._has_timers(origin.actor)):
                 self._ready.append(self._free.take(index))
                 return True
         return False
@@ -191,6 +192,10 @@ class ExploringLoop(VirtualTimeLoop):
 
     def _end_step(self) -> None:
         if self._touched and self.step != START:
+            if any(self._has_timers(actor) for actor in self._touched if actor >= 0):
+                self._touched.add(
+                    CLOCK_READ
+                )  # What keeps a timer may look at the time in other ways, as idleness does.
             self._source.executed(self._touched)
         self._touched = set()
 

@@ -25,7 +25,7 @@ class Origin:
         self.what = what
         self.actor = actor
         self.numbers = numbers
-        """With the actor, they tell this origin from others of its kind."""
+        """Distinguish, with the actor, this origin from others of its kind."""
         self._is_immediate = immediate
 
     @property
@@ -34,8 +34,13 @@ class Origin:
 
     @property
     def is_immediate(self) -> bool:
-        """True if the next event has no effect that depends on its place among the events of other origins."""
+        """True if the events happen at once: their place among the events of other origins has no effect."""
         return self._is_immediate
+
+    @property
+    def brings_end(self) -> bool:
+        """True if the next event only brings the end of data, or of a channel."""
+        return False
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {' '.join(map(str, self.key))}>"

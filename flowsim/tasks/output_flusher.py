@@ -9,17 +9,17 @@ from flowsim.tasks.processing_time import TaskTimers
 from flowsim.units import NS_PER_MS
 
 
-class OutputFlusher(Origin):
+class OutputFlusher:
     """Flushes every ``timeout_ms`` from its start, independent of data; its timer is set only while data may need a
     flush.
 
     Skipping intervals without data has no visible effect, and a run without activity can end.
     """
 
-    __slots__ = ("_writer", "_timers", "_outbox", "_interval_ns", "_started_ns", "_armed")
+    __slots__ = ("_origin", "_writer", "_timers", "_outbox", "_interval_ns", "_started_ns", "_armed")
 
     def __init__(self, timers: TaskTimers, outbox: Outbox, timeout_ms: int, edge: int = -1) -> None:
-        super().__init__("flush", timers.actor_id, edge)
+        self._origin = Origin("flush", timers.actor_id, edge)
         self._writer: RecordWriter | None = None
         self._timers = timers
         self._outbox = outbox
@@ -40,7 +40,9 @@ class OutputFlusher(Origin):
             self._armed = True
             now_ns = self._timers.clock.now_ns
             intervals = (now_ns - self._started_ns) // self._interval_ns + 1
-            self._timers.call_at_ns(self._started_ns + intervals * self._interval_ns, self._on_timer, origin=self)
+            self._timers.call_at_ns(
+                self._started_ns + intervals * self._interval_ns, self._on_timer, origin=self._origin
+            )
 
     def _on_timer(self) -> None:
         self._armed = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from flowsim.errors import BadInput
 from flowsim.explore.exhaustive import ExhaustiveSearch
-from flowsim.explore.order_exploration import RandomChoices
+from flowsim.explore.order_exploration import sources_of_runs
 from flowsim.explore.shrink import shrunk
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed
@@ -150,20 +150,11 @@ class _ExploredTest:
         for token in self._failures.tokens():
             with suppress(BadInput):  # the job has changed since
                 self._run(Replayed(token), "an order that failed before")
-        for number, source in enumerate(self._sources(search, runs, seed), 1):
+        for number, source in enumerate(sources_of_runs(search, runs, seed), 1):
             self._run(source, f"run {number} of the order space")
-            if source is search:
-                search.end()
         if all_orders and not search.is_finished:
             how_far = f"{search.share:.2%} of the tree; raise runs, or make the job smaller"
             raise AssertionError(f"not all orders were tried in {count_text(runs, 'run')}: {how_far}")
-
-    def _sources(self, search: ExhaustiveSearch, runs: int, seed: int) -> Iterator[Recorded]:
-        for number in range(runs):
-            if search.is_finished:
-                return
-            search.begin()
-            yield RandomChoices(seed + number) if number % 2 else search
 
     def _run(self, source: Recorded, which: str) -> None:
         schedule = ExploringSchedule(source=source)
@@ -179,8 +170,9 @@ class _ExploredTest:
             failed = self._failure(smallest, kind) or error
             is_kept = self._failures.add(smallest)
             where = f" ({self._failures.file} keeps it, and the test begins with it)" if is_kept else ""
+            choices = count_text(len(smallest.deviations), "choice")
             failed.add_note(
-                f"flowsim: {which} fails; {len(smallest.deviations)} choices differ from the default. Repeat it with\n"
+                f"flowsim: {which} fails; {choices} other than the default. Repeat it with\n"
                 f"    run_job(job, schedule=Schedule.of({str(smallest)!r})){where}"
             )
             raise failed from None

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.explored_orders import (
-    OrderPlan,
-    ProgramSubject,
-    ScenarioSubject,
-    Subject,
-    explore_order_space,
-    laws_every,
-)
+from flowsim.cli.explored_orders import OrderPlan, explore_order_space, laws_every
+from flowsim.cli.explored_subjects import ProgramSubject, ScenarioSubject, Subject
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Set, Until, Verbose, default_out
 from flowsim.cli.programs import ScenarioOrFunction, environment_of, is_function
 from flowsim.cli.progress import count_progress
@@ -73,9 +67,7 @@ Space = Annotated[
         "answers, to find all results that the job can have.",
     ),
 ]
-Runs = Annotated[
-    int, typer.Option("--runs", min=1, max=100_000_000, help="Order space: how many runs at most.", show_default=True)
-]
+Runs = Annotated[int, typer.Option("--runs", min=1, max=100_000_000, help="Order space: how many runs at most.")]
 Seconds = Annotated[float, typer.Option("--seconds", min=0.1, max=1e6, help="Order space: how long at most.")]
 OutcomeView = Annotated[
     Literal["exact", "bag"],
@@ -98,21 +90,26 @@ Require = Annotated[
     typer.Option("--require", help="Order space: more than one result is a finding."),
 ]
 
+_SEEDS: Final = 20
+_RUNS: Final = 2_000
+_SECONDS: Final = 60.0
+_LAWS: Final = "5"
+
 
 @command
 def explore(
     scenario: ScenarioOrFunction,
-    seeds: Seeds = 20,
+    seeds: Seeds = _SEEDS,
     first_seed: FirstSeed = 1,
     policy: Policy = "random",
     record: Record = "full",
     budget_records: Budget = 1,
     until_violation: UntilViolation = True,
     space: Space = "runtime",
-    runs: Runs = 2_000,
-    seconds: Seconds = 60.0,
+    runs: Runs = _RUNS,
+    seconds: Seconds = _SECONDS,
     outcome: OutcomeView = "exact",
-    laws: Laws = "5",
+    laws: Laws = _LAWS,
     require: Require = None,
     token: TokenText = None,
     until: Until = None,
@@ -130,6 +127,11 @@ def explore(
     job = _Job(scenario, record, until, set_ or (), limit or (), allow_python, allow_path)
     if token is not None and is_choice_token(token):
         raise BadInput(f"--token: it is of the order space: repeat it with flowsim run {shlex.quote(scenario)} --token")
+    of_runtime = {"--seeds": seeds != _SEEDS, "--policy": policy != "random", "--budget-records": budget_records != 1}
+    of_runtime |= {"--all-seeds": not until_violation, "--token": token is not None}
+    of_order = {"--runs": runs != _RUNS, "--seconds": seconds != _SECONDS, "--outcome": outcome != "exact"}
+    of_order |= {"--laws": laws != _LAWS, "--require": require is not None}
+    _check_options(space, of_order if space == "runtime" else of_runtime)
     if space == "order":
         order = OrderPlan(runs, seconds, outcome, first_seed, laws_every(laws), require is not None)
         return _explore_orders(job, order, json_output, verbose)
@@ -165,6 +167,14 @@ class _Job:
         return options + ["--allow-python"] * self.allow_python + ["--allow-path"] * self.allow_path
 
 
+def _check_options(space: str, of_the_other: Mapping[str, bool]) -> None:
+    """Raises BadInput if an option of the other space was given a value of its own."""
+    for option, is_given in of_the_other.items():
+        if is_given:
+            other = "order" if space == "runtime" else "runtime"
+            raise BadInput(f"{option}: applies to --space {other} only")
+
+
 def _explore_orders(job: _Job, plan: OrderPlan, json_output: bool, verbose: bool) -> Answer:
     """Lists the results of the order space."""
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
@@ -173,8 +183,12 @@ def _explore_orders(job: _Job, plan: OrderPlan, json_output: bool, verbose: bool
         if env is None:
             compiled = job.compiled(out)
             write_warnings(compiled)
-            subject = ScenarioSubject(compiled, ["flowsim", "run", job.scenario, *job.options], job.record)
+            until = [] if job.until is None else ["--until", job.until]
+            again = ["flowsim", "run", job.scenario, *until, *job.options]
+            subject = ScenarioSubject(compiled, again, job.record, duration_argument("--until", job.until))
         else:
+            if job.until is not None:
+                raise BadInput(f"{job.scenario}: --until applies to scenarios only")
             subject = ProgramSubject(env, job.scenario, job.record)
         explored = explore_order_space(subject, plan, progress)
     return Answer(explored.data(), lambda console: explored.show(console, verbose), explored.code)

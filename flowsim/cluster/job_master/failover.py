@@ -65,7 +65,7 @@ class _PendingRestart:
     is_due: bool = False
 
 
-class Failover(Origin):
+class Failover:
     """Cancels the tasks of a failure, and restarts them after the delay when all have ended (rule 12.123).
 
     A later failure takes over the tasks that it needs; each is restarted once. Invariant: a task restarts only with its
@@ -73,7 +73,7 @@ class Failover(Origin):
     """
 
     def __init__(self, handler: ExecutionFailureHandler, tasks: RestartedTasks, scheduler: Scheduler) -> None:
-        super().__init__("master", -1, 1)
+        self._origin = Origin("master", -1, 1)
         self._handler = handler
         self._tasks = tasks
         self._scheduler = scheduler
@@ -146,7 +146,7 @@ class Failover(Origin):
         for subtask in result.tasks_to_restart:
             self._tasks.cancel_task(subtask)
         when_ns = self._scheduler.now_ns + result.restart_delay_ms * NS_PER_MS
-        self._scheduler.call_at_ns(when_ns, self._due(pending), origin=self)
+        self._scheduler.call_at_ns(when_ns, self._due(pending), origin=self._origin)
 
     def _due(self, pending: _PendingRestart) -> Callable[[], None]:
         def on_due() -> None:

@@ -22,7 +22,7 @@ class JobManagerActor:
     """
 
     def __init__(self, actor_id: int, scheduler: Scheduler, must_progress: Callable[[], bool]) -> None:
-        self._thread = Origin("master", actor_id)
+        self._origin = Origin("master", actor_id)
         self.actor = Actor(actor_id, "job manager", scheduler, self._run)
         self._scheduler = scheduler
         self._must_progress = must_progress
@@ -43,7 +43,7 @@ class JobManagerActor:
         """Runs the action in a turn of its own after the delay."""
         when_ns = self._scheduler.now_ns + delay_ms * NS_PER_MS
         return self._scheduler.call_at_ns(
-            when_ns, lambda: self.execute(action), daemon_while_not=self._must_progress, origin=self._thread
+            when_ns, lambda: self.execute(action), daemon_while_not=self._must_progress, origin=self._origin
         )
 
     @property

@@ -81,7 +81,7 @@ class Wire(Origin):
         receiver: int = -1,
         *numbers: int,
     ) -> None:
-        super().__init__(what, receiver, *numbers)
+        super().__init__(what, receiver, *numbers, immediate=what == "credit")
         self.bytes_in_flight = 0
         self._service = service
         self._latency_ns = latency_ns
@@ -93,8 +93,8 @@ class Wire(Origin):
         self._connections = connections
 
     @property
-    def is_immediate(self) -> bool:
-        return self.what == "credit" or (bool(self._in_flight) and self._in_flight[0].is_end)
+    def brings_end(self) -> bool:
+        return bool(self._in_flight) and self._in_flight[0].is_end
 
     @property
     def is_busy(self) -> bool:

@@ -182,7 +182,7 @@ class AsyncOperations:
     """
 
     __slots__ = (
-        "_thread",
+        "_origin",
         "_scheduler",
         "_now_ns",
         "_settings",
@@ -202,7 +202,7 @@ class AsyncOperations:
         on_done: Callable[[], None],
     ) -> None:
         """``on_done`` is called after each operation."""
-        self._thread = Origin("snapshot", actor_id)
+        self._origin = Origin("snapshot", actor_id)
         self._scheduler = scheduler
         self._now_ns = now_ns
         self._settings = settings
@@ -237,7 +237,7 @@ class AsyncOperations:
     def _schedule(self, operation: AsyncOperation) -> None:
         self._free_at_ns = max(self._now_ns(), self._free_at_ns) + self._duration_ns(operation)
         self._queue.append(operation)
-        self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next, origin=self._thread))
+        self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next, origin=self._origin))
 
     def _duration_ns(self, operation: AsyncOperation) -> int:
         if not isinstance(operation, AsyncCheckpointRunnable):

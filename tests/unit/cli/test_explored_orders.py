@@ -176,3 +176,37 @@ def test_function_needs_the_order_space_and_permission(flowsim: Any, tmp_path: P
     seeds = flowsim("explore", "explored_program:job", "--allow-python")
     assert seeds.code == ExitCode.BAD_INPUT
     assert "explored_program:job is a function: it is explored with --space order only" in seeds.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--space", "order", "--seeds", "5"), "--seeds: applies to --space runtime only"),
+        (("--space", "order", "--policy", "fifo"), "--policy: applies to --space runtime only"),
+        (
+            ("--space", "order", "--token", "flowsim1/0123456789abcdef/random/7/1"),
+            "--token: applies to --space runtime only",
+        ),
+        (("--runs", "5"), "--runs: applies to --space order only"),
+        (("--require", "one-result"), "--require: applies to --space order only"),
+    ],
+)
+def test_option_of_the_other_space_is_refused(
+    flowsim: Any, union: str, arguments: tuple[str, ...], message: str
+) -> None:
+    called = flowsim("explore", union, *arguments)
+    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+
+
+def test_time_limit_holds_for_every_run_and_for_its_repetition(flowsim: Any, tmp_path: Path) -> None:
+    timed = UNION.replace(
+        "right: {collection: {fields: {n: long}, rows: [[3]]}}",
+        "right: {script: {fields: {n: long}, gap: 100 ms, subtasks: [[{record: [3], step: 5}]]}}",
+    ).replace("expect: {every_schedule: {rows: {all: 3}}}\n", "")
+    (tmp_path / "timed.yaml").write_text(timed)
+    called = flowsim("explore", "timed.yaml", "--space", "order", "--until", "200ms", "--json")
+    (result,) = called.document["results"]
+    assert (result["status"], len(result["sinks"]["all"][0])) == ("stopped", 2)
+    assert "--until 200ms" in result["replay"]
+    again = flowsim(*shlex.split(result["replay"])[1:], "--out", "out", "--json").document
+    assert again["status"] == "stopped"

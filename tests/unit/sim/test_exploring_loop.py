@@ -15,6 +15,10 @@ FIRST, SECOND = Origin("arrive", 1, 0), Origin("arrive", 2, 0)
 THREAD = Origin("timer", 1, 0)
 
 
+class End(Origin):
+    brings_end = True
+
+
 class Asked(Recorded):
     """Chooses the options of a script, then the first ones; keeps what it was asked and what the loop reported."""
 
@@ -96,12 +100,12 @@ def test_timers_without_an_effect_do_not_let_time_pass() -> None:
 
 
 def test_credits_and_ends_happen_at_once() -> None:
-    end = Origin("arrive", 2, 1, immediate=True)
+    end = End("arrive", 2, 1)
 
     def start(loop: VirtualTimeLoop, happened: list[str]) -> None:
         event(loop, happened, "arrival", FIRST)
         event(loop, happened, "end", end)
-        event(loop, happened, "credit", Origin("credit", 1))
+        event(loop, happened, "credit", Origin("credit", 1, immediate=True))
 
     source = Asked()
     assert run(source, start)[:3] == ["end at 0", "credit at 0", "arrival at 0"]
@@ -109,7 +113,7 @@ def test_credits_and_ends_happen_at_once() -> None:
 
 
 def test_end_waits_for_its_turn_while_the_receiver_has_a_timer() -> None:
-    end = Origin("arrive", 1, 1, immediate=True)
+    end = End("arrive", 1, 1)
 
     def start(loop: VirtualTimeLoop, happened: list[str]) -> None:
         event(loop, happened, "end", end)
@@ -129,6 +133,17 @@ def test_steps_that_set_or_cancel_timers_depend_on_the_time() -> None:
     source = Asked(0, 0)
     run(source, start)
     assert source.touched[:2] == [[CLOCK_READ, 1], [CLOCK_READ, 2]]
+
+
+def test_step_of_a_task_with_a_timer_depends_on_the_time() -> None:
+    def start(loop: VirtualTimeLoop, happened: list[str]) -> None:
+        loop.call_at_ns(START_NS + 5, lambda: None, daemon_while_not=lambda: False, origin=THREAD)
+        event(loop, happened, "with timer", FIRST)
+        event(loop, happened, "without", SECOND)
+
+    source = Asked(0, 0)
+    run(source, start)
+    assert source.touched[:2] == [[CLOCK_READ, 1], [2]]
 
 
 def test_timers_of_asyncio_are_options_of_their_own() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
 from flowsim.sim.choice_token import Recorded
-from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, Option
+from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, TIME, Option
 from flowsim.sim.origin import OptionKey
 
 Footprint = frozenset[int]
@@ -30,8 +30,16 @@ class Node:
     backtrack: set[OptionKey]
     """The steps to try here, with those that were tried."""
     footprint: Footprint = frozenset()
+    disabled: tuple[OptionKey, ...] = ()
+    """The steps that were possible here, and no longer after the chosen one."""
     done: dict[OptionKey, Footprint] = field(default_factory=dict)
     """The steps whose runs are all finished, with their effects."""
+
+    def leave(self, left: tuple[OptionKey, ...]) -> None:
+        """Notes what is possible after the chosen step; a step that it made impossible depends on it."""
+        self.disabled = tuple(key for key in self.enabled if key != self.chosen and key not in left)
+        if self.disabled:
+            self.footprint |= {CLOCK_READ if key == TIME.key else int(key[1]) for key in self.disabled}
 
 
 class ExhaustiveSearch(Recorded):
@@ -49,8 +57,6 @@ class ExhaustiveSearch(Recorded):
         self._path: list[Node] = []
         self._depth = 0
         self._is_blocked = False
-        self._asleep: tuple[OptionKey, ...] = ()
-        """The options after the last step of a blocked run."""
 
     def begin(self) -> None:
         """Starts the next run."""
@@ -62,6 +68,8 @@ class ExhaustiveSearch(Recorded):
         depth = self._depth
         self._depth += 1
         keys = tuple(option.key for option in options)
+        if 0 < depth <= len(self._path):
+            self._path[depth - 1].leave(keys)
         if depth < len(self._path):
             node = self._path[depth]
             if node.enabled != keys:
@@ -78,7 +86,7 @@ class ExhaustiveSearch(Recorded):
         sleep = self._sleep_after_last()
         awake = [index for index, key in enumerate(keys) if key not in sleep]
         if not awake:
-            self._is_blocked, self._asleep = True, keys
+            self._is_blocked = True
             return 0
         chosen = awake[0]
         self._path.append(Node(keys, sleep, keys[chosen], options[chosen].cause, {keys[chosen]}))
@@ -116,9 +124,12 @@ class ExhaustiveSearch(Recorded):
         """Ends a run: finds the races of its steps, and the step that the next run changes."""
         self.runs += 1
         self.blocked += self._is_blocked
-        self._add_races()
-        self._add_disabled()
         path = self._path
+        if path and not self._is_blocked:
+            path[-1].leave(())
+        self._add_races()
+        for node in path:
+            node.backtrack.update(node.disabled)
         while path:
             node = path[-1]
             node.done[node.chosen] = node.footprint
@@ -131,13 +142,6 @@ class ExhaustiveSearch(Recorded):
                 return
             path.pop()
         self.is_finished = True
-
-    def _add_disabled(self) -> None:
-        """Adds, before each step, what could have happened instead of it and not after it."""
-        path = self._path
-        lefts = [node.enabled for node in path[1:]] + [self._asleep if self._is_blocked else ()]
-        for node, left in zip(path, lefts, strict=True):
-            node.backtrack.update(key for key in node.enabled if key != node.chosen and key not in left)
 
     def _add_races(self) -> None:
         """Adds, for each pair of dependent steps without a step between them, the other order."""

@@ -15,7 +15,7 @@ from tests.support.explore.brute_force import AllOrders, compare, results
 from tests.support.explore.tiny_jobs import explored
 
 FIELDS = {"n": "long"}
-SMALL = (4, 13, 19, 23, 31, 41, 43, 49, 68)
+SMALL = (4, 13, 19, 23, 31, 41, 43, 49, 68, 5008)
 """Tiny jobs with few orders, of all kinds of operators."""
 
 

@@ -90,11 +90,12 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--jobs", type=int, default=100)
     arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--orders", type=int, default=MOST_ORDERS, help="leave out jobs that have more")
     given = arguments.parse_args()
     compared = orders = searched = different = 0
     seed = given.seed
     while compared < given.jobs:
-        found = compare(seed)
+        found = compare(seed, given.orders)
         if found is not None:
             compared, orders, searched = compared + 1, orders + found.orders, searched + found.searched
             if found.missed or found.unfounded:

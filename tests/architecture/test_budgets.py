@@ -19,7 +19,7 @@ LINES_OF_PYTHON = {
     "explore": 1_270,
     "export": 1_300,
     "facts": 1_700,
-    "faults": 500,
+    "faults": 620,
     "graph": 2_600,
     "history": 3_500,
     "laws": 14_800,

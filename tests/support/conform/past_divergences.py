@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.faults.historical.bug import Change, Patch, replaced
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.operators.functions.broadcast_contexts import BroadcastContext
 from flowsim.operators.functions.process import ProcessContext
@@ -19,7 +20,6 @@ from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.units import NS_PER_MS
-from tests.support.jobs.historical_bugs.bug import Change, replaced
 
 SCENARIOS = Path(__file__).with_name("divergences")
 
@@ -49,7 +49,7 @@ class Divergence:
             yield
 
 
-def _side_outputs_without_timestamp(patch: pytest.MonkeyPatch) -> None:
+def _side_outputs_without_timestamp(patch: Patch) -> None:
     def output(self: ProcessContext, tag: OutputTag, value: object) -> None:
         self._output.collect_side(tag, value, self._emit_timestamp)
 
@@ -61,7 +61,7 @@ def _without_timestamp(self: BroadcastContext, timestamp: int | None) -> None:
     self._timestamp = timestamp  # type: ignore[assignment]  # what it was
 
 
-def _final_checkpoints_without_interval(patch: pytest.MonkeyPatch) -> None:
+def _final_checkpoints_without_interval(patch: Patch) -> None:
     patch.setattr(CheckpointSettings, "waits_for_final_checkpoint", property(lambda self: self.after_tasks_finish))
     patch.setattr(CheckpointSettings, "in_effect", lambda self: self)
 

@@ -1,4 +1,4 @@
-"""Looks for jobs of the public strategies that show a bug: python -m tests.support.jobs.historical_bugs.search --help.
+"""Looks for jobs of the public strategies that show a bug: python -m tests.support.faults.historical.search --help.
 
 Prints a line of JSON for each bug. Needs FLOWSIM_PURE=1, because a compiled core ignores changes of its methods.
 """
@@ -22,11 +22,11 @@ from flowsim.cluster.run_bounds import RunBounds
 from flowsim.compiled_modules import COMPILED, execution_mode
 from flowsim.errors import FlowsimError, RunTooLong
 from flowsim.faults.catalogue import Fault
+from flowsim.faults.historical.bug import Bug
 from flowsim.laws.law import Verdict
 from flowsim.testing import DrawnScenario, Schedule, async_jobs, random_jobs, run_job, schedules, window_jobs
 from tests.support.drawn import drawn
-from tests.support.jobs.historical_bugs.bug import Bug
-from tests.support.jobs.historical_bugs.catalogue import BUGS
+from tests.support.faults.historical.catalogue import BUGS
 
 STRATEGIES: Final[Mapping[str, Callable[[], SearchStrategy[DrawnScenario]]]] = {
     "random_jobs": random_jobs,
@@ -82,7 +82,9 @@ def search(bug: Bug, seeds: Iterable[int]) -> Finding:
             with pytest.MonkeyPatch.context() as patch:
                 found = shown_by(job, schedule, bug.bring_back(patch))
             if found:
-                without_bug = shown_by(job, schedule)
+                with pytest.MonkeyPatch.context() as patch:
+                    bug.leave_out(patch)
+                    without_bug = shown_by(job, schedule)
                 if without_bug == RunTooLong.__name__:
                     continue
                 if without_bug:
@@ -100,7 +102,7 @@ def main() -> None:
     given = parser.parse_args()
     if execution_mode() == COMPILED:
         parser.error("the compiled core ignores changes of its methods: set FLOWSIM_PURE=1")
-    for bug in BUGS:
+    for bug in BUGS.values():
         if (bug.is_cheap or not given.cheap) and (not given.tickets or bug.ticket in given.tickets):
             found = search(bug, range(given.seed, given.seed + given.jobs))
             print(json.dumps(asdict(found)), flush=True)

@@ -1,0 +1,83 @@
+"""Runs the job of a historical bug, and names what shows that the run is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from flowsim.cluster.job_status import JobStatus
+from flowsim.cluster.run_bounds import RunBounds
+from flowsim.errors import InvariantViolation, RunTooLong
+from flowsim.explore.explore import judged_in_memory
+from flowsim.facts.kinds import Level
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.historical.bug import Bug
+from flowsim.laws.law import Verdict
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_text
+from flowsim.scenario.runner import run_compiled
+from flowsim.sim.choice_token import Recorded
+from flowsim.sim.policy import SchedulingPolicy
+
+BOUNDS: Final = RunBounds(steps=60_000)
+"""A run with a bug may never end; those without one need about a hundredth."""
+BOUND: Final = "bound"
+CLAIM: Final = "claim"
+INVARIANT: Final = "invariant"
+
+
+@dataclass(frozen=True)
+class ScheduledRun:
+    """What decides a run beside its job; without a policy, the scenario does."""
+
+    policy: SchedulingPolicy | None = None
+    seed: int | None = None
+    budget_records: int | None = None
+    choices: Recorded | None = None
+    """The choices of the policy, if it makes those of the order space."""
+
+
+@cache
+def compiled_job(bug: Bug) -> CompiledScenario:
+    """Returns the compiled job of a bug."""
+    return compile_scenario(load_text(bug.scenario, bug.ticket, Path.cwd()), out_dir=Path("out"))
+
+
+def signs(bug: Bug, run: ScheduledRun, *, with_bug: bool = True) -> list[str]:
+    """Runs the job of a bug; returns what shows that the run is wrong, in the words of ``Bug.detector``."""
+    with pytest.MonkeyPatch.context() as patch:
+        if with_bug:
+            return _signs(compiled_job(bug), run, bug.bring_back(patch))
+        bug.leave_out(patch)
+        return _signs(compiled_job(bug), run, ())
+
+
+def _signs(compiled: CompiledScenario, run: ScheduledRun, faults: Iterable[Fault]) -> list[str]:
+    try:
+        done = run_compiled(
+            compiled,
+            seed=run.seed,
+            policy=run.policy,
+            clock="virtual",
+            record=Level.FULL,
+            budget_records=run.budget_records,
+            faults=tuple(faults),
+            bounds=BOUNDS,
+        )
+    except InvariantViolation:
+        return [INVARIANT]
+    found = [f"law {each.law}" for each in judged_in_memory(done) if each.verdict is Verdict.VIOLATED]
+    if isinstance(done.result.error, RunTooLong):
+        return [BOUND, *found]
+    unmet = [each.what for each in done.expectations if each.met is False]
+    if "job" in unmet:
+        found.append(done.result.status.value)
+    if done.result.status is not JobStatus.DEADLOCKED and any(what != "job" for what in unmet):
+        found.append(CLAIM)
+    return found

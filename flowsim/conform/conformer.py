@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from flowsim.cluster.failures import PLACES_OF_FAILURES, FailTask, RunFailure
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_actions import CancelJob, StopJob
+from flowsim.cluster.run_actions import CancelJob, StopJob, StopWithSavepoint, TriggerCheckpoint, TriggerSavepoint
 from flowsim.conform.flink_contexts import FlinkSide
 from flowsim.conform.java_machine import SOURCES, JavaMachine, compiled
 from flowsim.conform.operators import java_sources
@@ -43,8 +43,8 @@ class Simulated:
     answer: Answer
     ended_ns: int
     """The end of the job in ns of its clock."""
-    snapshots: Sequence[tuple[int, SnapshotKind]]
-    """When checkpoints and savepoints were triggered, in ns of the clock."""
+    periodic: Sequence[int]
+    """When the job triggered checkpoints by itself, except its last one; in ns of the clock."""
 
 
 def simulated(job: CommonJob, options: RunOptions) -> Simulated:
@@ -68,11 +68,17 @@ def simulated(job: CommonJob, options: RunOptions) -> Simulated:
     events = [_CheckpointRow(*row[1:5]) for row in recorder.rows("checkpoints")]
     ends = _Ends(recorder)
     triggered = [
-        each
+        each.time_ns
         for each in events
         if each.action == CheckpointAction.TRIGGERED
-        and not (each.type == SnapshotKind.CHECKPOINT and ends.come_before(each.time_ns))
+        and each.type in (SnapshotKind.CHECKPOINT, SnapshotKind.FULL_CHECKPOINT)
+        and not ends.come_before(each.time_ns)
     ]
+    for action in options.actions:
+        if isinstance(action, TriggerCheckpoint):
+            requested = next((time_ns for time_ns in triggered if time_ns >= START_NS + action.at_ns), None)
+            if requested is not None:
+                triggered.remove(requested)
     completed = [
         f"{each.checkpoint} {_KINDS[SnapshotKind(each.type)]}"
         for each in events
@@ -82,8 +88,7 @@ def simulated(job: CommonJob, options: RunOptions) -> Simulated:
     answer = Answer(
         _STATUSES.get(result.status.value, result.status.value), components.seen, cause, task, completed, commits
     )
-    snapshots = [(each.time_ns, SnapshotKind(each.type)) for each in triggered]
-    return Simulated(answer, START_NS + result.elapsed_ns, snapshots)
+    return Simulated(answer, START_NS + result.elapsed_ns, triggered)
 
 
 _KINDS = {
@@ -135,31 +140,20 @@ class _CheckpointRow(NamedTuple):
 
 
 def flink_actions(run: Simulated, options: RunOptions, snapshots: Path) -> list[dict[str, object]]:
-    """Returns what happens to the job on Flink, and when: snapshots at the times at which they were triggered here."""
-    folder = snapshots.as_uri()
-    actions: list[dict[str, object]] = []
-    for time_ns, kind in run.snapshots:
-        match kind:
-            case SnapshotKind.CHECKPOINT | SnapshotKind.FULL_CHECKPOINT:
-                actions.append({"kind": "checkpoint", "at_ns": time_ns, "directory": folder})
-            case SnapshotKind.SAVEPOINT:
-                actions.append({"kind": "savepoint", "at_ns": time_ns, "directory": folder})
-            case _:
-                drain = kind is SnapshotKind.TERMINATE
-                actions.append({"kind": "stop_with_savepoint", "at_ns": time_ns, "directory": folder, "drain": drain})
+    """Returns what happens to the job on Flink, and when: its actions, and the checkpoints that it triggered here by itself."""
+    folder = {"directory": snapshots.as_uri()}
+    actions: list[dict[str, object]] = [{"kind": "checkpoint", "at_ns": at_ns, **folder} for at_ns in run.periodic]
     for action in options.actions:
+        at_ns = START_NS + action.at_ns
         match action:
-            case StopJob(at_ns, drain):
-                actions.append(
-                    {
-                        "kind": "stop_with_savepoint",
-                        "at_ns": START_NS + at_ns,
-                        "directory": folder,
-                        "drain": drain,
-                    }
-                )
-            case CancelJob(at_ns):
-                actions.append({"kind": "cancel", "at_ns": START_NS + at_ns})
+            case TriggerCheckpoint():
+                actions.append({"kind": "checkpoint", "at_ns": at_ns, **folder})
+            case TriggerSavepoint():
+                actions.append({"kind": "savepoint", "at_ns": at_ns, **folder})
+            case StopJob(drain=drain) | StopWithSavepoint(drain=drain):
+                actions.append({"kind": "stop_with_savepoint", "at_ns": at_ns, **folder, "drain": drain})
+            case CancelJob():
+                actions.append({"kind": "cancel", "at_ns": at_ns})
     return actions
 
 

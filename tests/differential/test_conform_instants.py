@@ -172,6 +172,30 @@ phases: [{}]
 """The second phase is shorter than the first one, at whose end the source goes on."""
 
 
+STOP_OF_A_FULL_OPERATOR = """\
+flowsim: 1
+name: stop-of-a-full-operator
+settings: {cost: 0, buffer_timeout: 0, checkpointing: {interval: 1 h}}
+sources:
+  s:
+    script:
+      fields: {id: long, k: string}
+      gap: 97 ms
+      subtasks:
+        - - {record: [0, a], timestamp: 1, step: 0}
+          - {record: [1, a], timestamp: 2, step: 1}
+          - {record: [2, a], timestamp: 3, step: 2}
+    watermarks: {timestamp: timestamp, emit: periodic}
+operators:
+  asked: {input: s, async: {mode: unordered, latency: {each: "400 + id * 10"}, timeout: 5 s, capacity: 2, add: {n: id}}}
+sinks:
+  out: {input: asked, collect: {}}
+actions: [{savepoint: {at: 300 ms}}, {stop: {at: 350 ms, savepoint: {directory: savepoints}}}]
+phases: [{}]
+"""
+"""The task waits for a place in its queue when both savepoints are requested, and ends before the next answer."""
+
+
 @pytest.mark.parametrize(
     ("scenario", "records"),
     [
@@ -181,8 +205,9 @@ phases: [{}]
         (TWO_FAILURES_AT_ONCE, [1, 0, 2]),
         (FAILURE_IN_A_PAUSE, [1, 4]),
         (PHASES_OF_A_DYNAMIC_SOURCE, [2, 1]),
+        (STOP_OF_A_FULL_OPERATOR, [2, 1]),
     ],
-    ids=["timer", "restored timer", "window", "failures", "pause", "phases"],
+    ids=["timer", "restored timer", "window", "failures", "pause", "phases", "stop"],
 )
 def test_instants_are_as_on_flink(scenario: str, records: list[int], flink_runner: FlinkRunner, tmp_path: Path) -> None:
     found = conform(flink_runner, DrawnScenario.of(scenario), tmp_path, repeats=False)

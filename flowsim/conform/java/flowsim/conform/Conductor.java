@@ -4,8 +4,10 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -15,8 +17,6 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.JobStatus;
-import org.apache.flink.core.execution.CheckpointType;
-import org.apache.flink.core.execution.SavepointFormatType;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.executiongraph.AccessExecutionGraph;
 import org.apache.flink.runtime.executiongraph.AccessExecutionJobVertex;
@@ -44,6 +44,8 @@ import org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl;
 final class Conductor {
     private static final int LONGEST_SECONDS = 60;
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** How long a call of a task takes at the most. */
+    private static final long CALL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long END_NANOS = TimeUnit.SECONDS.toNanos(20);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -60,9 +62,13 @@ final class Conductor {
     /** When the attempt of each task was found to run. */
     private final Map<Task, Long> began = new HashMap<>();
     private List<Task> tasks = List.of();
+    /** How many snapshots had completed, and how many tasks knew of one, when time went on. */
+    private int completed;
+    /** The snapshots that are known to wait for a task. */
+    private final Set<Long> known = new HashSet<>();
+    private long notified = Seen.notifications();
     private Channels channels;
-    private volatile String snapshot;
-    private CompletableFuture<?> stop;
+    private final Snapshots snapshots;
 
     Conductor(
             MiniCluster cluster,
@@ -80,11 +86,12 @@ final class Conductor {
         this.subtasks = subtasks;
         upstreamFirst.forEach(vertex -> places.put(vertex, places.size()));
         result = cluster.requestJobResult(job);
+        snapshots = new Snapshots(cluster, job);
     }
 
     /** The path of the last savepoint or retained checkpoint; null without one. */
     String snapshot() {
-        return snapshot;
+        return snapshots.last();
     }
 
     boolean isOver() {
@@ -122,18 +129,13 @@ final class Conductor {
             String folder = action.path("directory").asText();
             switch (action.get("kind").asText()) {
                 case "checkpoint":
-                    // Flink answers its number; it is retained when the job is cancelled.
-                    follow(
-                            cluster.triggerCheckpoint(job, CheckpointType.DEFAULT)
-                                    .thenApply(number -> folder + "/" + job.toHexString() + "/chk-" + number));
+                    snapshots.checkpoint(folder);
                     break;
                 case "savepoint":
-                    follow(cluster.triggerSavepoint(job, folder, false, SavepointFormatType.CANONICAL));
+                    snapshots.savepoint(folder);
                     break;
                 case "stop_with_savepoint":
-                    boolean drain = action.get("drain").asBoolean();
-                    stop = cluster.stopWithSavepoint(job, folder, drain, SavepointFormatType.CANONICAL);
-                    follow(stop);
+                    snapshots.stop(folder, action.get("drain").asBoolean());
                     break;
                 case "fail":
                     fail(action);
@@ -150,14 +152,30 @@ final class Conductor {
         }
     }
 
-    /** A snapshot takes no time of the job, unless a task cannot take part: then time goes on meanwhile. */
-    private void follow(CompletableFuture<?> pending) throws Exception {
-        pending.thenAccept(path -> snapshot = path == null ? snapshot : path.toString());
-        long from = Seen.notifications();
-        awaitQuiet(() -> pending.isDone());
-        if (pending.isDone() && !pending.isCompletedExceptionally()) {
-            awaitQuiet(() -> Seen.notifications() - from >= watched());
+    /** Waits for snapshots, which take no time of the job, unless a task cannot take part: then time goes on meanwhile. */
+    private void awaitSnapshots() throws Exception {
+        long deadline = System.nanoTime() + GRACE_NANOS;
+        while (snapshots.pending() > 0 && !result.isDone() && !hasFailed() && System.nanoTime() < deadline) {
+            Set<Long> delayed = delayedSnapshots();
+            if (!delayed.isEmpty()) {
+                if (known.containsAll(delayed)) {
+                    break;
+                }
+                known.addAll(delayed);
+                awaitQuiet(() -> snapshots.pending() == 0, CALL_NANOS); // the tasks hear of it meanwhile
+            }
+            TimeUnit.MICROSECONDS.sleep(300);
         }
+        if (snapshots.completed() > completed) {
+            int listening = 0;
+            for (Task task : tasks) {
+                listening += isRunning(task) && !isBlocked(task) ? 1 : 0;
+            }
+            long expected = notified + listening;
+            awaitQuiet(() -> Seen.notifications() >= expected, GRACE_NANOS);
+        }
+        completed = snapshots.completed();
+        notified = Seen.notifications();
     }
 
     /** Whether all data of a job with checkpoints has ended: nothing but its last checkpoint is to come. */
@@ -174,10 +192,6 @@ final class Conductor {
         return true;
     }
 
-    private void awaitQuiet(BooleanSupplier condition) throws Exception {
-        awaitQuiet(condition, GRACE_NANOS);
-    }
-
     private void awaitQuiet(BooleanSupplier condition, long nanos) throws Exception {
         long deadline = System.nanoTime() + nanos;
         while (!condition.getAsBoolean() && !result.isDone() && !hasFailed() && System.nanoTime() < deadline) {
@@ -185,13 +199,18 @@ final class Conductor {
         }
     }
 
-    /** How many tasks are told that a checkpoint is complete. */
-    private long watched() {
-        return tasks.stream()
-                .filter(Conductor::isRunning)
-                .map(task -> vertices.get(task.getJobVertexId()) + "/" + task.getTaskInfo().getIndexOfThisSubtask())
-                .distinct()
-                .count();
+    /** The snapshots that wait for a task which is blocked, when every other source has begun them. */
+    private Set<Long> delayedSnapshots() throws Exception {
+        List<Task> blocked = new ArrayList<>();
+        List<Task> freeSources = new ArrayList<>();
+        for (Task task : tasks) {
+            if (isRunning(task) && isBlocked(task)) {
+                blocked.add(task);
+            } else if (isRunning(task) && ((Object[]) field(Task.class, task, "inputGates")).length == 0) {
+                freeSources.add(task);
+            }
+        }
+        return blocked.isEmpty() ? Set.of() : snapshots.delayedBy(blocked, freeSources);
     }
 
     /** Fails an attempt; one that began at this very time, in the place of one that failed then, comes too late for it. */
@@ -203,12 +222,32 @@ final class Conductor {
                     && (attempt == 0 || began.get(task) < ManualTime.instant())
                     && vertices.get(task.getJobVertexId()) == action.get("node").asInt()) {
                 task.failExternally(new IllegalStateException(action.get("message").asText()));
-                awaitQuiet(() -> false);
+                awaitQuiet(() -> false, GRACE_NANOS);
             }
         }
     }
 
     private void settle() throws Exception {
+        settleTasks();
+        int before = -1;
+        while (snapshots.pending() > 0 ? snapshots.pending() != before : snapshots.completed() > completed) {
+            before = snapshots.pending();
+            awaitSnapshots();
+            settleTasks();
+        }
+        if (snapshots.isStopped() || waitsForLastCheckpoint()) {
+            // Flink ends the job, or takes its last checkpoint, in its own time, which is no time of the job.
+            awaitQuiet(() -> false, END_NANOS);
+        }
+        if (hasFailed() && !result.isDone()) {
+            awaitRunning();
+            if (!result.isDone()) {
+                settle();
+            }
+        }
+    }
+
+    private void settleTasks() throws Exception {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LONGEST_SECONDS);
         for (Task task : tasks) {
             for (int looks = 1; PlayedFunction.isToBegin(task); looks++) {
@@ -225,17 +264,6 @@ final class Conductor {
             // The last element that it read may still be in process.
             for (int looks = 1; !isIdle(task); looks++) {
                 pause(looks, deadline, "it goes on", task);
-            }
-        }
-        boolean isStopped = stop != null && stop.isDone() && !stop.isCompletedExceptionally();
-        if (isStopped || waitsForLastCheckpoint()) {
-            // Flink ends the job, or takes its last checkpoint, in its own time, which is no time of the job.
-            awaitQuiet(() -> false, END_NANOS);
-        }
-        if (hasFailed() && !result.isDone()) {
-            awaitRunning();
-            if (!result.isDone()) {
-                settle();
             }
         }
     }

@@ -42,6 +42,10 @@ _COMMANDS: Final = {
         "explore",
         "Run a scenario under many schedules in memory and check the laws, or list all results that it can have.",
     ),
+    "play": (
+        "play",
+        "Decide which event of a job is the next, on a page that shows what it does, or solve a puzzle (--list).",
+    ),
     "conform": (
         "conform",
         "Run a job here and on the real Flink 2.3.0, and compare what every subtask saw. Exit code 1: they differ.",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from flowsim.cluster.job_execution import RunOptions
+from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.planned_job import planned_job
 from flowsim.cluster.run_bounds import UNBOUNDED
@@ -14,7 +14,8 @@ from flowsim.cluster.run_events import CheckedEvents
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.explore import EXPLORED_BOUNDS
 from flowsim.explore.observed_graph import observe
-from flowsim.explore.outcome import Outcome, View, outcome_of
+from flowsim.explore.outcome import Outcome, View, outcome_of, sink_name
+from flowsim.facts.recorder import Recorder
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import ExploringPolicy, Option
@@ -35,8 +36,20 @@ class ExploredJob:
         self.digest = digest
 
     def run(self, source: Recorded) -> Outcome:
-        options = replace(self._options, policy=ExploringPolicy(source))
-        return outcome_of(MiniCluster(self._execution, options).run(), self._ends)
+        return self.outcome(self.result(source))
+
+    def result(self, source: Recorded, recorder: Recorder | None = None) -> JobExecutionResult:
+        """Runs the job, and records the run if there is a recorder. Raises RunInterrupted with the result so far."""
+        options = replace(self._options, policy=ExploringPolicy(source), recorder=recorder)
+        return MiniCluster(self._execution, options).run()
+
+    def outcome(self, result: JobExecutionResult) -> Outcome:
+        """Returns the outcome of the run that has just ended."""
+        return outcome_of(result, self._ends)
+
+    def rows_so_far(self) -> dict[str, list[object]]:
+        """Returns the values that each sink holds while a run goes on, or after it."""
+        return {sink_name(name): [value for value, _ in end.records()] for name, end in self._ends.items()}
 
 
 @dataclass(slots=True)

@@ -52,11 +52,16 @@ class Outcome:
         return {name: [[decode_value(row)[1] for row in part] for part in parts] for name, parts in self.sinks}  # type: ignore[index]
 
 
+def sink_name(operator: str) -> str:
+    """Returns the name of a sink from that of its operator."""
+    return operator.removeprefix(_ON_SINK)
+
+
 def outcome_of(result: JobExecutionResult, ends: Mapping[str, CollectSink]) -> Outcome:
     """Returns the outcome of the run that has just ended; ``ends`` hold its output, by operator."""
     sinks = tuple(
         (
-            name.removeprefix(_ON_SINK),
+            sink_name(name),
             tuple(
                 tuple(encode_record(timestamp, value) for value, timestamp in end.records(subtask))
                 for subtask in range(end.parallelism)

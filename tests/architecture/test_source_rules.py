@@ -12,7 +12,8 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 PACKAGE = REPOSITORY / "flowsim"
 
-MAY_AWAIT = ("cluster", "sim", "tasks")
+MAY_AWAIT = ("cluster", "play", "sim", "tasks")
+"""The packages that run on an event loop; that of ``play`` is the server's."""
 CORE = (
     "checkpoints", "distribution.py", "errors.py", "units.py", "values", "facts", "laws", "mailbox", "network", "operators",
     "state", "streamrecord", "timers", "watermark",

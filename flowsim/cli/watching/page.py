@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 import threading
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,10 +14,10 @@ from socketserver import TCPServer
 from typing import Any, Final
 
 from flowsim.errors import BadInput
+from flowsim.report.local_page import LOCAL_HEADERS, with_policy
 
 ADDRESS: Final = "127.0.0.1"
 _NAMES: Final = (ADDRESS, "localhost")
-_SCRIPT: Final = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _MOST_BYTES_POSTED: Final = 1_000
 _SIGN_OF_LIFE_S: Final = 15.0
 _LOOK_FOR_END_S: Final = 0.1
@@ -171,13 +169,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _begin(self, status: HTTPStatus, headers: Mapping[str, str]) -> None:
         self.send_response(status)
-        always = {
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-            "Cross-Origin-Resource-Policy": "same-origin",
-            "Referrer-Policy": "no-referrer",
-        }
-        for name, value in {**always, **headers}.items():
+        for name, value in {**LOCAL_HEADERS, **headers}.items():
             self.send_header(name, value)
         self.end_headers()
 
@@ -187,11 +179,4 @@ class _Connection(BaseHTTPRequestHandler):
 
 def shell() -> tuple[bytes, str]:
     """Returns the page around the report, and its policy: its own script, and connections to this server only."""
-    html = files("flowsim.cli.watching").joinpath("page.html").read_text(encoding="utf-8")
-    (script,) = _SCRIPT.findall(html)
-    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
-        "frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-    )
-    return html.encode(), policy
+    return with_policy(files("flowsim.cli.watching").joinpath("page.html").read_text(encoding="utf-8"))

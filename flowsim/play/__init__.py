@@ -1,0 +1,1 @@
+"""``flowsim play``: the learner decides which event of a job is the next, and the page shows what that does."""

@@ -12,13 +12,14 @@ from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.explore.assumptions import left_out
 from flowsim.explore.explore import EXPLORED_BOUNDS, Step, explore_token
+from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_graph import observe
-from flowsim.explore.order_exploration import ExploredJob
 from flowsim.facts.kinds import Level
 from flowsim.laws.law import Verdict
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.sim.choice_token import ChoiceToken
+from flowsim.sim.exploring_loop import Space
 from flowsim.testing import Schedule, run_job
 
 
@@ -29,7 +30,7 @@ class Subject(Protocol):
 
     @property
     def left_out(self) -> Sequence[str]:
-        """What the order space leaves out."""
+        """What the order space leaves out; nothing in the runtime space, which proves nothing."""
 
     def check(self, token: ChoiceToken) -> list[str]:
         """Repeats a run; returns what it violated or did not meet. Raises BadInput for a token that does not fit."""
@@ -42,14 +43,19 @@ class ScenarioSubject:
     """A scenario; ``again`` is the command that runs it, at most for ``until_ns``. Raises BadInput for one with phases."""
 
     def __init__(
-        self, compiled: CompiledScenario, again: Sequence[str], record: str, until_ns: int | None = None
+        self,
+        compiled: CompiledScenario,
+        again: Sequence[str],
+        record: str,
+        until_ns: int | None = None,
+        space: Space = "order",
     ) -> None:
         if compiled.phases:
             raise BadInput(f"scenario {compiled.scenario.model.name!r} has phases, which cannot be explored")
         options = replace(compiled.run_options(), clock="virtual")
         if until_ns is not None:
             options = replace(options, until_ns=until_ns)
-        self.job = ExploredJob(compiled.stream_graph(), options, compiled.scenario.digest())
+        self.job = ExploredJob(compiled.stream_graph(), options, compiled.scenario.digest(), space)
         self._compiled = compiled
         self._again = again
         self._record = record
@@ -57,6 +63,8 @@ class ScenarioSubject:
 
     @property
     def left_out(self) -> Sequence[str]:
+        if self.job.space == "runtime":
+            return ()
         return left_out(self._compiled.stream_graph(), self._compiled.failures, self._compiled.actions)
 
     def check(self, token: ChoiceToken) -> list[str]:
@@ -71,16 +79,16 @@ class ScenarioSubject:
 class ProgramSubject:
     """A job that a Python function builds: ``name`` is ``module:function``."""
 
-    def __init__(self, env: StreamExecutionEnvironment, name: str, record: str) -> None:
+    def __init__(self, env: StreamExecutionEnvironment, name: str, record: str, space: Space = "order") -> None:
         graph = env.stream_graph()
-        self.job = ExploredJob(graph, RunOptions(), job_digest(observe(graph).graph))
+        self.job = ExploredJob(graph, RunOptions(), job_digest(observe(graph).graph), space)
         self._env = env
         self._name = name
         self._level = Level[record.upper()]
 
     @property
     def left_out(self) -> Sequence[str]:
-        return left_out(self._env.stream_graph())
+        return () if self.job.space == "runtime" else left_out(self._env.stream_graph())
 
     def check(self, token: ChoiceToken) -> list[str]:
         run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level, bounds=EXPLORED_BOUNDS)

@@ -9,7 +9,7 @@ from flowsim.cluster.job_master.savepoint_restore import prepare_restore
 from flowsim.cluster.run_events import CheckedEvents
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
-from flowsim.graph.order_space import in_order_space
+from flowsim.graph.explored_spaces import in_order_space, in_runtime_space
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.exploring_loop import ExploringPolicy
 
@@ -21,7 +21,7 @@ def planned_job(graph: StreamGraph, options: RunOptions, events: CheckedEvents) 
     """
     graph.check_run(options.clock)
     if isinstance(options.policy, ExploringPolicy):
-        graph = in_order_space(graph)
+        graph = in_order_space(graph) if options.policy.source.space == "order" else in_runtime_space(graph)
     checkpointing = graph.settings.checkpointing
     if checkpointing is None and events.needs_checkpoints:
         checkpointing = CheckpointSettings()

@@ -9,7 +9,7 @@ from typing import Final
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.errors import BadInput, RunTooLong
-from flowsim.explore.strategies import Strategy
+from flowsim.explore.seeded_schedules import Strategy
 from flowsim.explore.token import Token, scenario_id
 from flowsim.facts.kinds import Level
 from flowsim.laws.judge import check_all

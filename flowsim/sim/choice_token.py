@@ -1,4 +1,4 @@
-"""A token of the order space: the choices of one run, which repeat it."""
+"""A token of an explored run: its choices, which repeat it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.sim.exploring_loop import Option
+from flowsim.sim.exploring_loop import Option, Space
 
 _VERSION: Final = 1
 """Raised when names or options of choices change, so that older tokens are refused."""
 
-_FORM: Final = re.compile(r"fx1\.o\.(?P<job>[A-Za-z0-9_-]{7})\.(?P<choices>[A-Za-z0-9_-]{0,1000000})")
+_FORM: Final = re.compile(r"fx1\.(?P<space>[or])\.(?P<job>[A-Za-z0-9_-]{7})\.(?P<choices>[A-Za-z0-9_-]{0,1000000})")
 _EXAMPLE: Final = "fx1.o.Zm9vYmE.AAEC"
 
 
@@ -23,12 +23,13 @@ _EXAMPLE: Final = "fx1.o.Zm9vYmE.AAEC"
 class ChoiceToken:
     """The job, and the choices that differ from the default: pairs of a choice's number and an option's number.
 
-    Numbers of choices count those with two options or more, from 0. Option 0 is the default: the event that was possible
-    first.
+    Numbers of choices count those with two options or more, from 0. Option 0 is the default: in the order space, the event
+    that was possible first.
     """
 
     job: str
     deviations: tuple[tuple[int, int], ...]
+    space: Space = "order"
 
     def __str__(self) -> str:
         content = bytearray()
@@ -37,7 +38,7 @@ class ChoiceToken:
             _append(content, number - last)
             _append(content, option)
             last = number
-        return f"fx1.o.{self.job}.{_text(content)}"
+        return f"fx1.{self.space[0]}.{self.job}.{_text(content)}"
 
     @classmethod
     def parse(cls, text: str) -> ChoiceToken:
@@ -52,7 +53,7 @@ class ChoiceToken:
         for distance, option in zip(numbers[::2], numbers[1::2], strict=True):
             last += distance
             deviations.append((last, option))
-        return cls(match["job"], tuple(deviations))
+        return cls(match["job"], tuple(deviations), "order" if match["space"] == "o" else "runtime")
 
     def check_job(self, digest: str) -> None:
         """Raises BadInput if the token belongs to another job; ``digest``: of this one, with its settings."""
@@ -77,6 +78,7 @@ def job_id(digest: str) -> str:
 class Recorded:
     """A source of choices that keeps its deviations from the default."""
 
+    space: Space = "order"
     deviations: list[tuple[int, int]] = field(default_factory=list)
     choices: int = 0
 
@@ -103,14 +105,14 @@ class Recorded:
 
     def token(self, digest: str) -> ChoiceToken:
         """Returns the token of the run, of the job with this digest."""
-        return ChoiceToken(job_id(digest), tuple(self.deviations))
+        return ChoiceToken(job_id(digest), tuple(self.deviations), self.space)
 
 
 class Replayed(Recorded):
     """Repeats the choices of a token. Raises BadInput if they do not fit the run."""
 
     def __init__(self, token: ChoiceToken) -> None:
-        super().__init__()
+        super().__init__(token.space)
         self.expected = token
         self._options = dict(token.deviations)
 

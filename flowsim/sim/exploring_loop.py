@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextvars import Context
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 from flowsim.sim.due_events import DueEvents
 from flowsim.sim.handles import VirtualTimer
@@ -29,8 +29,8 @@ CLOCK_ADVANCED: Final = -3
 TIME: Final = Origin("time", ANY_ACTOR)
 """The option to let the clock go to the next timer."""
 
-_AT_ANY_TIME: Final = frozenset({"arrive", "credit", "answer"})
-"""The events that wait for nothing but their turn: how long a network or a client takes is left open."""
+Space = Literal["order", "runtime"]
+"""What is left open: only the order of what tasks receive, or everything that threads, networks and clocks decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,11 @@ class Option:
 
 
 class ChoiceSource(Protocol):
-    """Decides the steps of a run. A step is one event and all that tasks then do until they wait."""
+    """Decides the steps of a run. A step is one event, and in the order space all that tasks then do until they wait."""
+
+    @property
+    def space(self) -> Space:
+        """Which steps there are."""
 
     def choose(self, options: Sequence[Option]) -> int:
         """Returns the index of the next step; called also for one option."""
@@ -99,6 +103,9 @@ class ExploringLoop(VirtualTimeLoop):
 
     explores_arrivals = True
 
+    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer"})
+    """The events that wait for nothing but their turn: how long a network or a client takes is left open."""
+
     def __init__(self, policy: ExploringPolicy, **options: Any) -> None:
         super().__init__(policy, **options)
         self._source = policy.source
@@ -117,11 +124,11 @@ class ExploringLoop(VirtualTimeLoop):
         daemon_while_not: Callable[[], bool] | None = None,
         origin: Origin | None = None,
     ) -> VirtualTimer:
-        if origin is None or origin.what not in _AT_ANY_TIME:
+        if origin is None or origin.what not in self.at_any_time:
             if origin is not None:
                 self._touched.add(CLOCK_READ)
             return super().call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not, origin=origin)
-        event = VirtualTimer(self.now_ns, callback, (), self._context, self)
+        event = VirtualTimer(max(when_ns, self.now_ns), callback, (), self._context, self)
         event.propagates, event.cause, event._scheduled = True, self.step, False
         self._free.add(event, origin)
         return event
@@ -180,15 +187,23 @@ class ExploringLoop(VirtualTimeLoop):
             return
         if not options or self._may_time_pass():
             options.append(Option(TIME.key, START))
-        index = self._source.choose(options)
-        self.step += 1
+        index = self._choose(options)
         if index < len(free):
             self._perform(free[index], self._free)
         elif index < len(free) + len(due):
             self._perform(due[index - len(free)], self._due_events)
         else:
-            self._touched.add(CLOCK_ADVANCED)
-            self._let_time_pass()
+            self._step_in_time()
+
+    def _choose(self, options: Sequence[Option]) -> int:
+        """Returns the index of the next step, which begins."""
+        index = self._source.choose(options)
+        self.step += 1
+        return index
+
+    def _step_in_time(self) -> None:
+        self._touched.add(CLOCK_ADVANCED)
+        self._let_time_pass()
 
     def _end_step(self) -> None:
         if self._touched and self.step != START:

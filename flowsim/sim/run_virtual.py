@@ -6,13 +6,13 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from contextvars import copy_context
-from functools import partial
 from typing import Any, TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.sim.close_down import drop, ended, error_of
 from flowsim.sim.exploring_loop import ExploringLoop, ExploringPolicy
 from flowsim.sim.policy import ChoiceRecorder, SchedulingPolicy
+from flowsim.sim.runtime_loop import RuntimeLoop
 from flowsim.sim.signal_handler import interrupts_of_run
 from flowsim.sim.standstill import OnStandstill
 from flowsim.sim.virtual_time_loop import Livelock, VirtualTimeLoop
@@ -46,8 +46,8 @@ def run_virtual(
     >>> run_virtual(main)
     3601.0
     """
-    create = partial(ExploringLoop, policy) if isinstance(policy, ExploringPolicy) else partial(VirtualTimeLoop, policy)
-    loop = create(
+    loop = _loop_class(policy)(
+        policy,
         until_ns=until_ns,
         on_until=on_until,
         on_quiescent=on_quiescent,
@@ -57,6 +57,12 @@ def run_virtual(
         on_standstill=on_standstill,
     )
     return in_free_thread(lambda: _run(loop, main), loop.interrupt)
+
+
+def _loop_class(policy: SchedulingPolicy | None) -> Callable[..., VirtualTimeLoop]:
+    if not isinstance(policy, ExploringPolicy):
+        return VirtualTimeLoop
+    return ExploringLoop if policy.source.space == "order" else RuntimeLoop
 
 
 def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T:

@@ -249,7 +249,10 @@ class VirtualTimeLoop(AsyncioServices):
 
     def _give_turn(self) -> None:
         actors = self._ready_actors
-        actor = actors.pop(0 if len(actors) == 1 else self._choices.actor(actors))
+        self._give_turn_to(actors[0 if len(actors) == 1 else self._choices.actor(actors)])
+
+    def _give_turn_to(self, actor: int) -> None:
+        self._ready_actors.remove(actor)
         future = self._ready_futures.pop(actor)
         if not future.done():
             future.set_result(None)

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from flowsim.errors import BadInput
-from flowsim.explore.exhaustive import ExhaustiveSearch
-from flowsim.explore.order_exploration import sources_of_runs
 from flowsim.explore.shrink import shrunk
+from flowsim.explore.strategies.by_name import DEFAULT_STRATEGIES, strategy_of
+from flowsim.explore.strategies.runs import Runs
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed
+from flowsim.sim.exploring_loop import Space
 from flowsim.testing.schedule import Schedule
 
 PARAMETER: Final = "schedule"
@@ -65,19 +66,31 @@ class ExploringSchedule(Schedule):
 
 
 def explore(
-    *, runs: int = 200, all_orders: bool = False, seed: int = 0
+    *,
+    runs: int = 200,
+    all_orders: bool = False,
+    seed: int = 0,
+    space: Space = "order",
+    strategy: str | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Runs a test once for each order of events that a task can tell apart, or ``runs`` times.
+
+    ``space`` runtime: for other schedules of the engine, which ``strategy`` chooses (``flowsim explore --strategy``).
 
     The test has a parameter ``schedule`` and calls ``run_job(job, schedule=schedule)`` once. If it fails, the choices are
     shrunk, and the error names the token of the run. Tokens of failures are kept in ``.flowsim`` beside the test's file, and
     run first the next time. ``all_orders``: a test whose orders are not all tried in ``runs`` runs fails as well. ``seed`` is
     that of the runs with random choices.
 
-    Raises BadInput for a test without this parameter, or fewer than one run.
+    Raises BadInput for a test without this parameter, fewer than one run, an unknown strategy, or all orders of the runtime
+    space.
     """
     if type(runs) is not int or runs < 1:
         raise BadInput(f"@explore: expected runs >= 1, got {runs!r}")
+    if all_orders and space != "order":
+        raise BadInput("@explore: all_orders applies to the order space only")
+    chosen = strategy or DEFAULT_STRATEGIES[space]
+    strategy_of(chosen, space, seed)
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)
@@ -89,7 +102,7 @@ def explore(
             def call(schedule: ExploringSchedule) -> None:
                 test(*args, **kwargs, **{PARAMETER: schedule})
 
-            _ExploredTest(call, FailingOrders.of(test)).run(runs, seed, all_orders=all_orders)
+            _ExploredTest(call, FailingOrders.of(test)).run(runs, Runs(space, chosen, seed), all_orders=all_orders)
 
         others = [each for each in signature.parameters.values() if each.name != PARAMETER]
         explored.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
@@ -145,14 +158,18 @@ class _ExploredTest:
         self._call = call
         self._failures = failures
 
-    def run(self, runs: int, seed: int, *, all_orders: bool) -> None:
-        search = ExhaustiveSearch()
+    def run(self, runs: int, sources: Runs, *, all_orders: bool) -> None:
         for token in self._failures.tokens():
             with suppress(BadInput):  # the job has changed since
                 self._run(Replayed(token), "an order that failed before")
-        for number, source in enumerate(sources_of_runs(search, runs, seed), 1):
-            self._run(source, f"run {number} of the order space")
-        if all_orders and not search.is_finished:
+        for number in range(1, runs + 1):
+            source = sources.next_run()
+            if source is None:
+                break
+            self._run(source, f"run {number} of the {sources.space} space")
+            sources.ended(source, is_new=False)
+        search = sources.search
+        if all_orders and search is not None and not search.is_finished:
             how_far = f"{search.share:.2%} of the tree; raise runs, or make the job smaller"
             raise AssertionError(f"not all orders were tried in {count_text(runs, 'run')}: {how_far}")
 

@@ -29,17 +29,17 @@ class Schedule:
     Schedule.of('fx1.o.xnW8BoE.AAE')
     """
 
-    policy: Literal["fifo", "random", "order"] = "fifo"
+    policy: Literal["fifo", "random", "explored"] = "fifo"
     seed: int = 0
     budget_records: int = DEFAULT_BUDGET_RECORDS
     choices: str | None = None
-    """With policy ``order``: the token of a run of the order space, whose choices are repeated."""
+    """With policy ``explored``: the token of an explored run, whose choices are repeated."""
 
     def __post_init__(self) -> None:
-        if self.policy not in ("fifo", "random", "order"):
-            raise BadInput(f"schedule: there is no policy {self.policy!r}; there are: fifo, random, order")
-        if (self.policy == "order") != (self.choices is not None):
-            raise BadInput("schedule: policy 'order' needs choices, the token of a run; other policies have none")
+        if self.policy not in ("fifo", "random", "explored"):
+            raise BadInput(f"schedule: there is no policy {self.policy!r}; there are: fifo, random, explored")
+        if (self.policy == "explored") != (self.choices is not None):
+            raise BadInput("schedule: policy 'explored' needs choices, the token of a run; other policies have none")
         if type(self.seed) is not int or self.seed < 0:
             raise BadInput(f"schedule: expected a seed >= 0, got {self.seed!r}")
         if type(self.budget_records) is not int or self.budget_records < 1:
@@ -72,7 +72,7 @@ class Schedule:
     def of(cls, token: str) -> Schedule:
         """Returns the schedule of that token. Raises BadInput."""
         if is_choice_token(token):
-            return cls("order", 0, 1, str(ChoiceToken.parse(token)))
+            return cls("explored", 0, 1, str(ChoiceToken.parse(token)))
         found = _TOKEN.fullmatch(token)
         if found is None:
             raise BadInput(f"expected a schedule such as random/7/1 (policy/seed/budget), got {token[:60]!r}")

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.explored_orders import OrderPlan, explore_order_space, laws_every
+from flowsim.cli.explored_results import ExplorePlan, explore_results, laws_every
 from flowsim.cli.explored_subjects import ProgramSubject, ScenarioSubject, Subject
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Set, Until, Verbose, default_out
 from flowsim.cli.programs import ScenarioOrFunction, environment_of, is_function
@@ -26,7 +26,8 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.explore.explore import Exploration, Step
 from flowsim.explore.explore import explore as explore_seeds
-from flowsim.explore.strategies import Strategy, strategy_of, strategy_of_token
+from flowsim.explore.seeded_schedules import Strategy, strategy_of, strategy_of_token
+from flowsim.explore.strategies.by_name import DEFAULT_STRATEGIES, STRATEGIES
 from flowsim.explore.token import Token
 from flowsim.facts.kinds import Level
 from flowsim.laws.law import Verdict
@@ -60,21 +61,33 @@ TokenText = Annotated[
     typer.Option("--token", metavar="TOKEN", help="Repeat only the run with this token from an earlier exploration."),
 ]
 Space = Annotated[
-    Literal["order", "runtime"],
+    Literal["order", "runtime", "seeds"],
     typer.Option(
         "--space",
-        help="runtime: random costs and turns, with the network of the scenario. order: every order of arrivals, timers and "
-        "answers, to find all results that the job can have.",
+        help="order: every order of arrivals, timers and answers, to find all results that the job can have. runtime: every "
+        "turn, flush, message and credit, with the network of the scenario. seeds: the costs of work at random.",
     ),
 ]
-Runs = Annotated[int, typer.Option("--runs", min=1, max=100_000_000, help="Order space: how many runs at most.")]
-Seconds = Annotated[float, typer.Option("--seconds", min=0.1, max=1e6, help="Order space: how long at most.")]
+Runs = Annotated[
+    int, typer.Option("--runs", min=1, max=100_000_000, help="Order and runtime space: how many runs at most.")
+]
+Seconds = Annotated[
+    float, typer.Option("--seconds", min=0.1, max=1e6, help="Order and runtime space: how long at most.")
+]
 OutcomeView = Annotated[
     Literal["exact", "bag"],
     typer.Option(
         "--outcome",
-        help="Order space: which results differ. exact: the rows of each subtask of a sink, in order; bag: the rows of a "
-        "sink, in any order.",
+        help="Order and runtime space: which results differ. exact: the rows of each subtask of a sink, in order; bag: the "
+        "rows of a sink, in any order.",
+    ),
+]
+StrategyName = Annotated[
+    str | None,
+    typer.Option(
+        "--strategy",
+        help=f"Order and runtime space: how runs differ: {', '.join(STRATEGIES)}. In the order space every second run is one of "
+        "an exhaustive search, and the others are uniform by default; the default of the runtime space is portfolio.",
     ),
 ]
 Laws = Annotated[
@@ -82,12 +95,12 @@ Laws = Annotated[
     typer.Option(
         "--laws",
         metavar="all|new|N",
-        help="Order space: check the laws on all runs, on those with a new result, or also on every Nth run.",
+        help="Order and runtime space: check the laws on all runs, on those with a new result, or also on every Nth run.",
     ),
 ]
 Require = Annotated[
     Literal["one-result"] | None,
-    typer.Option("--require", help="Order space: more than one result is a finding."),
+    typer.Option("--require", help="Order and runtime space: more than one result is a finding."),
 ]
 
 _SEEDS: Final = 20
@@ -105,7 +118,8 @@ def explore(
     record: Record = "full",
     budget_records: Budget = 1,
     until_violation: UntilViolation = True,
-    space: Space = "runtime",
+    space: Space = "seeds",
+    strategy: StrategyName = None,
     runs: Runs = _RUNS,
     seconds: Seconds = _SECONDS,
     outcome: OutcomeView = "exact",
@@ -122,23 +136,25 @@ def explore(
 ) -> Answer:
     """Run a scenario under many schedules in memory and check the laws, or list all results that it can have.
 
-    In the runtime space every run is checked, and the first violation ends the exploration (--all-seeds: it does not).
+    With --space seeds every run is checked, and the first violation ends the exploration (--all-seeds: it does not).
     """
     job = _Job(scenario, record, until, set_ or (), limit or (), allow_python, allow_path)
     if token is not None and is_choice_token(token):
-        raise BadInput(f"--token: it is of the order space: repeat it with flowsim run {shlex.quote(scenario)} --token")
-    of_runtime = {"--seeds": seeds != _SEEDS, "--policy": policy != "random", "--budget-records": budget_records != 1}
-    of_runtime |= {"--all-seeds": not until_violation, "--token": token is not None}
-    of_order = {"--runs": runs != _RUNS, "--seconds": seconds != _SECONDS, "--outcome": outcome != "exact"}
-    of_order |= {"--laws": laws != _LAWS, "--require": require is not None}
-    _check_options(space, of_order if space == "runtime" else of_runtime)
-    if space == "order":
-        order = OrderPlan(runs, seconds, outcome, first_seed, laws_every(laws), require is not None)
-        return _explore_orders(job, order, json_output, verbose)
-    if is_function(scenario):
-        raise BadInput(f"{scenario} is a function: it is explored with --space order only")
-    plan = _plan(policy, seeds, first_seed, budget_records, token)
-    return _explore_seeds(job, plan, until_violation, json_output, verbose)
+        raise BadInput(f"--token: it repeats one run: flowsim run {shlex.quote(scenario)} --token")
+    of_seeds = {"--seeds": seeds != _SEEDS, "--policy": policy != "random", "--budget-records": budget_records != 1}
+    of_seeds |= {"--all-seeds": not until_violation, "--token": token is not None}
+    of_results = {"--runs": runs != _RUNS, "--seconds": seconds != _SECONDS, "--outcome": outcome != "exact"}
+    of_results |= {"--laws": laws != _LAWS, "--require": require is not None, "--strategy": strategy is not None}
+    if space == "seeds":
+        _check_options(of_results, "--space order and --space runtime")
+        if is_function(scenario):
+            raise BadInput(f"{scenario} is a function: it is explored with --space order or --space runtime only")
+        plan = _plan(policy, seeds, first_seed, budget_records, token)
+        return _explore_seeds(job, plan, until_violation, json_output, verbose)
+    _check_options(of_seeds, "--space seeds")
+    chosen = strategy or DEFAULT_STRATEGIES[space]
+    explored = ExplorePlan(space, chosen, runs, seconds, outcome, first_seed, laws_every(laws), require is not None)
+    return _explore_results(job, explored, json_output, verbose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +183,15 @@ class _Job:
         return options + ["--allow-python"] * self.allow_python + ["--allow-path"] * self.allow_path
 
 
-def _check_options(space: str, of_the_other: Mapping[str, bool]) -> None:
-    """Raises BadInput if an option of the other space was given a value of its own."""
-    for option, is_given in of_the_other.items():
+def _check_options(of_others: Mapping[str, bool], where: str) -> None:
+    """Raises BadInput if an option that applies elsewhere was given a value of its own."""
+    for option, is_given in of_others.items():
         if is_given:
-            other = "order" if space == "runtime" else "runtime"
-            raise BadInput(f"{option}: applies to --space {other} only")
+            raise BadInput(f"{option}: applies to {where} only")
 
 
-def _explore_orders(job: _Job, plan: OrderPlan, json_output: bool, verbose: bool) -> Answer:
-    """Lists the results of the order space."""
+def _explore_results(job: _Job, plan: ExplorePlan, json_output: bool, verbose: bool) -> Answer:
+    """Lists the results of a space."""
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
         subject: Subject
         env = environment_of(job.scenario, job.overrides, job.limits, allow_python=job.allow_python)
@@ -185,12 +200,12 @@ def _explore_orders(job: _Job, plan: OrderPlan, json_output: bool, verbose: bool
             write_warnings(compiled)
             until = [] if job.until is None else ["--until", job.until]
             again = ["flowsim", "run", job.scenario, *until, *job.options]
-            subject = ScenarioSubject(compiled, again, job.record, duration_argument("--until", job.until))
+            subject = ScenarioSubject(compiled, again, job.record, duration_argument("--until", job.until), plan.space)
         else:
             if job.until is not None:
                 raise BadInput(f"{job.scenario}: --until applies to scenarios only")
-            subject = ProgramSubject(env, job.scenario, job.record)
-        explored = explore_order_space(subject, plan, progress)
+            subject = ProgramSubject(env, job.scenario, job.record, plan.space)
+        explored = explore_results(subject, plan, progress)
     return Answer(explored.data(), lambda console: explored.show(console, verbose), explored.code)
 
 

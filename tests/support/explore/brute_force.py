@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
-from flowsim.explore.order_exploration import ExploredJob
+from flowsim.explore.explored_job import ExploredJob
 from flowsim.scenario.yaml.problems import ScenarioErrors
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Option

@@ -1,6 +1,6 @@
-"""Runs of the runtime space, whose results must be results of the order space.
+"""Runs of the runtime space and of seeds, whose results must be results of the order space.
 
-``python -m tests.support.explore.runtime_runs --jobs 100`` compares tiny jobs, with 300 random runs of each.
+``python -m tests.support.explore.runtime_runs --jobs 100`` compares tiny jobs, with 300 runs of each.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.outcome import outcome_of
+from flowsim.explore.strategies.runs import Runs
 from flowsim.scenario.yaml.problems import ScenarioErrors
 from tests.support.explore.brute_force import results
 from tests.support.explore.tiny_jobs import compiled, explored, tiny_job
@@ -33,7 +34,16 @@ def outside(seed: int, runs: int = RUNS, most: int = 1_000) -> list[str] | None:
         return None
     observed = observe(job.stream_graph())
     found = []
+    explored_runs = Runs("runtime", "portfolio", seed)
+    jobs = [explored(scenario | {"settings": {"buffer_timeout": f"{timeout} ms"}}, "runtime") for timeout in (0, 2, 100)]
     for number in range(runs):
+        if number % 2:
+            source = explored_runs.next_run()
+            assert source is not None
+            if jobs[number % 3].run(source).digest not in ordered:
+                found.append(f"portfolio, {source.token(jobs[number % 3].digest)}")
+            explored_runs.ended(source, is_new=False)
+            continue
         budget, timeout = 1 if number % 3 else 4_096, (0, 2, 100)[number % 7 % 3]
         graph = replace(observed.graph, settings=replace(observed.graph.settings, buffer_timeout_ms=timeout))
         options = replace(job.run_options(), seed=number, policy="random", budget_records=budget)

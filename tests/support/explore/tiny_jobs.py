@@ -7,10 +7,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from flowsim.explore.order_exploration import ExploredJob
+from flowsim.explore.explored_job import ExploredJob
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
+from flowsim.sim.exploring_loop import Space
 
 _FIELDS = {"k": "string", "n": "long"}
 
@@ -71,7 +72,7 @@ def compiled(scenario: dict[str, Any], folder: Path = Path("/nowhere")) -> Compi
     return compile_scenario(load_text(json.dumps(scenario), "tiny.yaml", folder), out_dir=folder / "out")
 
 
-def explored(scenario: dict[str, Any]) -> ExploredJob:
+def explored(scenario: dict[str, Any], space: Space = "order") -> ExploredJob:
     """Returns a scenario as a job that can run many times."""
     job = compiled(scenario)
-    return ExploredJob(job.stream_graph(), job.run_options(), job.scenario.digest())
+    return ExploredJob(job.stream_graph(), job.run_options(), job.scenario.digest(), space)

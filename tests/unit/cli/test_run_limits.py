@@ -14,7 +14,7 @@ from flowsim.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEn
 from flowsim.datastream.common import Time
 from flowsim.errors import RunTooLong
 from flowsim.explore.explore import explore_once
-from flowsim.explore.strategies import strategy_of
+from flowsim.explore.seeded_schedules import strategy_of
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording

@@ -9,7 +9,13 @@ import pytest
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.explore.explore import Exploration, Step, explore, explore_once
-from flowsim.explore.strategies import FifoSchedules, RandomSchedules, ScriptedSchedule, strategy_of, strategy_of_token
+from flowsim.explore.seeded_schedules import (
+    FifoSchedules,
+    RandomSchedules,
+    ScriptedSchedule,
+    strategy_of,
+    strategy_of_token,
+)
 from flowsim.explore.token import Token
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import CHOICES

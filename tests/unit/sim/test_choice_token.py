@@ -62,7 +62,7 @@ def test_token_of_another_job_is_refused() -> None:
     [
         "",
         "flowsim1/0123456789abcdef/random/7/1",
-        "fx1.r.Zm9vYmE.",
+        "fx1.x.Zm9vYmE.",
         "fx1.o.Zm9v.AAE",
         "fx1.o.Zm9vYmE.AA E",
         f"fx1.o.{JOB}",

@@ -33,8 +33,8 @@ def test_invalid_arguments_are_refused() -> None:
         Schedule(seed=-1)
     with pytest.raises(BadInput, match="expected budget_records >= 1, got True"):
         Schedule(budget_records=True)
-    with pytest.raises(BadInput, match="policy 'order' needs choices, the token of a run"):
-        Schedule("order")
+    with pytest.raises(BadInput, match="policy 'explored' needs choices, the token of a run"):
+        Schedule("explored")
     with pytest.raises(BadInput, match="other policies have none"):
         Schedule(choices="fx1.o.xnW8BoE.")
     with pytest.raises(BadInput, match="the choices of the token are damaged"):
@@ -43,7 +43,7 @@ def test_invalid_arguments_are_refused() -> None:
 
 def test_schedule_of_choices_is_written_as_the_call_that_makes_it() -> None:
     schedule = Schedule.of(" fx1.o.xnW8BoE.AAE ")
-    assert (schedule.policy, schedule.token) == ("order", "fx1.o.xnW8BoE.AAE")
+    assert (schedule.policy, schedule.token) == ("explored", "fx1.o.xnW8BoE.AAE")
     assert eval(repr(schedule)) == schedule
 
 

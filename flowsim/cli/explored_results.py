@@ -1,4 +1,4 @@
-"""``flowsim explore --space order``: the results that a scenario can have, and the findings in them."""
+"""``flowsim explore --space order|runtime``: the results that a job can have, and the findings in them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from flowsim.cli.explored_subjects import Subject
 from flowsim.cli.progress import CountProgress
 from flowsim.cli.tables import Column, show_table
 from flowsim.errors import BadInput
-from flowsim.explore.order_exploration import OrderExploration, explore_orders
+from flowsim.explore.job_exploration import JobExploration, explore_job
 from flowsim.explore.outcome import Outcome, View
 from flowsim.explore.shrink import shrunk
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken
+from flowsim.sim.exploring_loop import Space
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
@@ -29,9 +30,11 @@ _REPLAYS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class OrderPlan:
-    """How the order space is explored."""
+class ExplorePlan:
+    """How a space is explored."""
 
+    space: Space
+    strategy: str
     runs: int
     seconds: float
     view: View
@@ -52,7 +55,7 @@ def laws_every(text: str) -> int:
 
 
 @dataclass(slots=True)
-class OrderFindings:
+class Findings:
     """The runs that violated a law or did not meet an expectation, by what they violated."""
 
     checked: int = 0
@@ -81,13 +84,13 @@ def _has(subject: Subject, what: str, token: ChoiceToken) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ExploredOrders:
-    """An exploration of the order space, as a table and as JSON."""
+class ExploredResults:
+    """An exploration, as a table and as JSON."""
 
-    exploration: OrderExploration
-    findings: OrderFindings
+    exploration: JobExploration
+    findings: Findings
     subject: Subject
-    plan: OrderPlan
+    plan: ExplorePlan
     is_out_of_time: bool
 
     @property
@@ -107,16 +110,20 @@ class ExploredOrders:
             return f"all {results} that the order of events can give, proven in {count_text(found.searched, 'run')}"
         if found.is_complete:
             return f"{results}; every order was tried, in {count_text(found.searched, 'run')}, but see below"
-        return (
-            f"{results} in {count_text(found.runs, 'run')}; not all orders were tried: {found.share:.2%} of the tree, and "
-            f"about {found.unseen:.0%} of further random runs would have a new result"
-        )
+        unseen = f"about {found.unseen:.0%} of further random runs would have a new result"
+        in_runs = f"{results} in {count_text(found.runs, 'run')}"
+        if self.plan.space == "order":
+            return f"{in_runs}; not all orders were tried: {found.share:.2%} of the tree, and {unseen}"
+        if found.is_strategy_finished:
+            return f"{in_runs}: all that strategy {self.plan.strategy} has"
+        return f"{in_runs}; {unseen}"
 
     def data(self) -> dict[str, Any]:
         """Returns the JSON document."""
         found = self.exploration
         return {
-            "space": "order",
+            "space": self.plan.space,
+            "strategy": self.plan.strategy,
             "outcome": self.plan.view,
             "verdict": self.line,
             "complete": found.is_complete,
@@ -124,7 +131,7 @@ class ExploredOrders:
             "left_out": list(self.subject.left_out),
             "runs": found.runs,
             "searched": found.searched,
-            "blocked": found.search.blocked,
+            "blocked": 0 if found.search is None else found.search.blocked,
             "sampled": found.sampled,
             "interrupted": found.is_interrupted,
             "share": found.share,
@@ -158,7 +165,7 @@ class ExploredOrders:
     def show(self, console: Console, verbose: bool) -> None:
         """Prints the results as a table, and each finding with the command that repeats it."""
         found = self.exploration
-        console.print(f"order space: {self.line}", style="bold", soft_wrap=True)
+        console.print(f"{self.plan.space} space: {self.line}", style="bold", soft_wrap=True)
         for sentence in self.subject.left_out:
             console.print(f"  left out: {sentence}", soft_wrap=True)
         if found.is_interrupted:
@@ -192,24 +199,32 @@ def _short(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def explore_order_space(subject: Subject, plan: OrderPlan, progress: CountProgress) -> ExploredOrders:
+def explore_results(subject: Subject, plan: ExplorePlan, progress: CountProgress) -> ExploredResults:
     """Explores a job, and checks some of its runs."""
-    findings = OrderFindings()
+    findings = Findings()
     ends_at = monotonic() + plan.seconds
 
-    def on_run(exploration: OrderExploration, token: ChoiceToken, is_new: bool) -> None:
+    def on_run(exploration: JobExploration, token: ChoiceToken, is_new: bool) -> None:
         if is_new or (plan.laws_every and exploration.runs % plan.laws_every == 0):
             findings.add(token, subject.check(token))
-        so_far = f"{count_text(len(exploration.results), 'result')}, {exploration.share:.1%} of the tree"
+        so_far = count_text(len(exploration.results), "result")
+        so_far += f", {exploration.share:.1%} of the tree" if plan.space == "order" else ""
         progress(exploration.runs, plan.runs, so_far)
 
     def is_over() -> bool:
         return monotonic() > ends_at
 
-    exploration = explore_orders(
-        subject.job, plan.runs, plan.view, first_seed=plan.first_seed, is_over=is_over, on_run=on_run
+    exploration = explore_job(
+        subject.job,
+        plan.runs,
+        plan.view,
+        strategy=plan.strategy,
+        seed=plan.first_seed,
+        is_over=is_over,
+        on_run=on_run,
     )
     if not exploration.is_interrupted:
         findings.shrink(subject, progress)
-    is_out_of_time = exploration.runs < plan.runs and not (exploration.is_complete or exploration.is_interrupted)
-    return ExploredOrders(exploration, findings, subject, plan, is_out_of_time)
+    has_ended = exploration.is_complete or exploration.is_strategy_finished or exploration.is_interrupted
+    is_out_of_time = exploration.runs < plan.runs and not has_ended
+    return ExploredResults(exploration, findings, subject, plan, is_out_of_time)

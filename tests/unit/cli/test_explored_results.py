@@ -96,8 +96,9 @@ def test_law_that_some_order_violates_is_a_finding_with_its_token(flowsim: Any, 
         (("explore", "union.yaml", "--space", "order", "--laws", "0"), "--laws: expected all, new or a number from 1"),
         (
             ("explore", "union.yaml", "--token", "fx1.o.Zm9vYmE."),
-            "it is of the order space: repeat it with flowsim run",
+            "it repeats one run: flowsim run union.yaml --token",
         ),
+        (("explore", "union.yaml", "--space", "runtime", "--strategy", "dfs"), "there is no strategy 'dfs'; there are: portfolio"),
         (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE."), "the token belongs to another job"),
         (("run", "union.yaml", "--token", "random/7/1"), "expected a token such as fx1.o."),
         (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE.", "--policy", "random"), "leave out --policy"),
@@ -107,6 +108,28 @@ def test_law_that_some_order_violates_is_a_finding_with_its_token(flowsim: Any, 
 def test_refused(flowsim: Any, union: str, arguments: tuple[str, ...], message: str) -> None:
     called = flowsim(*arguments)
     assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+
+
+def test_results_of_the_runtime_space_are_listed_and_repeated(flowsim: Any, union: str) -> None:
+    called = flowsim("explore", union, "--space", "runtime", "--runs", "60", "--json")
+    assert called.code == 0, called.err
+    document = called.document
+    orders = {tuple(tuple(row) for row in result["sinks"]["all"][0]) for result in document["results"]}
+    assert len(orders) == 3
+    assert (document["space"], document["strategy"], document["runs"], document["searched"]) == ("runtime", "portfolio", 60, 0)
+    assert document["verdict"].startswith("3 results in 60 runs; about ")
+    assert (document["proven"], document["complete"]) == (False, False)
+    for number, result in enumerate(document["results"]):
+        again = flowsim(*shlex.split(result["replay"])[1:], "--out", f"out{number}", "--json").document
+        rows = [list(row.values()) for row in again["sinks"][0]["records"]]
+        assert rows == result["sinks"]["all"][0]
+        assert flowsim("replay", f"out{number}").code == 0
+
+
+def test_delay_bounded_strategy_says_that_it_is_finished(flowsim: Any, union: str) -> None:
+    document = flowsim("explore", union, "--space", "runtime", "--strategy", "delay1", "--laws", "new", "--json").document
+    assert document["runs"] < 2_000
+    assert document["verdict"].endswith(f"{document['runs']} runs: all that strategy delay1 has")
 
 
 def test_token_of_other_settings_is_refused(flowsim: Any, union: str) -> None:
@@ -175,20 +198,21 @@ def test_function_needs_the_order_space_and_permission(flowsim: Any, tmp_path: P
     assert (refused.code, "runs only with --allow-python" in refused.err) == (ExitCode.BAD_INPUT, True)
     seeds = flowsim("explore", "explored_program:job", "--allow-python")
     assert seeds.code == ExitCode.BAD_INPUT
-    assert "explored_program:job is a function: it is explored with --space order only" in seeds.err
+    assert "explored_program:job is a function: it is explored with --space order or --space runtime only" in seeds.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--space", "order", "--seeds", "5"), "--seeds: applies to --space runtime only"),
-        (("--space", "order", "--policy", "fifo"), "--policy: applies to --space runtime only"),
+        (("--space", "order", "--seeds", "5"), "--seeds: applies to --space seeds only"),
+        (("--space", "runtime", "--policy", "fifo"), "--policy: applies to --space seeds only"),
         (
             ("--space", "order", "--token", "flowsim1/0123456789abcdef/random/7/1"),
-            "--token: applies to --space runtime only",
+            "--token: applies to --space seeds only",
         ),
-        (("--runs", "5"), "--runs: applies to --space order only"),
-        (("--require", "one-result"), "--require: applies to --space order only"),
+        (("--strategy", "pos"), "--strategy: applies to --space order and --space runtime only"),
+        (("--runs", "5"), "--runs: applies to --space order and --space runtime only"),
+        (("--require", "one-result"), "--require: applies to --space order and --space runtime only"),
     ],
 )
 def test_option_of_the_other_space_is_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from flowsim.cluster.job_status import JobStatus
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.explore.assumptions import left_out
 from flowsim.explore.explore import explore_token
-from flowsim.explore.order_exploration import ExploredJob, OrderExploration, RandomChoices, explore_orders
+from flowsim.explore.explored_job import ExploredJob
+from flowsim.explore.job_exploration import JobExploration, explore_job
 from flowsim.explore.outcome import Outcome
+from flowsim.explore.strategies.uniform import UniformRun
 from flowsim.sim.choice_token import ChoiceToken, Replayed, job_id
 from tests.support.explore.tiny_jobs import compiled, explored
 
@@ -27,7 +30,7 @@ UNION: dict[str, Any] = {
 
 
 def test_exploration_finds_all_results_and_says_so() -> None:
-    found = explore_orders(explored(UNION), runs=1_000)
+    found = explore_job(explored(UNION), runs=1_000)
     assert (len(found.results), found.searched, found.is_complete, found.share) == (6, 20, True, 1.0)
     assert found.runs == found.searched + found.sampled
     orders = [[row[0] for row in one.outcome.rows["all"][0]] for one in found.results.values()]  # type: ignore[index]
@@ -36,7 +39,7 @@ def test_exploration_finds_all_results_and_says_so() -> None:
 
 def test_every_token_repeats_its_result() -> None:
     job = explored(UNION)
-    for digest, one in explore_orders(job, runs=1_000).results.items():
+    for digest, one in explore_job(job, runs=1_000).results.items():
         again = Replayed(ChoiceToken.parse(str(one.token)))
         assert job.run(again).digest == digest
         again.check_end()
@@ -45,7 +48,7 @@ def test_every_token_repeats_its_result() -> None:
 def test_checked_run_of_a_token_holds_the_laws() -> None:
     scenario = compiled(UNION)
     job = ExploredJob(scenario.stream_graph(), scenario.run_options(), scenario.scenario.digest())
-    tokens = [one.token for one in explore_orders(job, runs=1_000).results.values()]
+    tokens = [one.token for one in explore_job(job, runs=1_000).results.values()]
     steps = [explore_token(scenario, token) for token in tokens]
     assert [step.status for step in steps] == [JobStatus.FINISHED] * 6
     assert [step.violated for step in steps] == [()] * 6
@@ -54,18 +57,18 @@ def test_checked_run_of_a_token_holds_the_laws() -> None:
 
 
 def test_bag_ignores_the_order_of_rows() -> None:
-    found = explore_orders(explored(UNION), runs=1_000, view="bag")
+    found = explore_job(explored(UNION), runs=1_000, view="bag")
     assert [one.runs for one in found.results.values()] == [found.runs]
 
 
 def test_exploration_that_ends_early_says_how_far_it_came() -> None:
-    found = explore_orders(explored(UNION), runs=9)
+    found = explore_job(explored(UNION), runs=9)
     assert (found.runs, found.searched, found.sampled, found.is_complete) == (9, 5, 4, False)
     assert 0 < found.share < 1
 
 
 def test_share_of_unseen_results_counts_those_that_were_sampled_once() -> None:
-    exploration = OrderExploration("exact")
+    exploration = JobExploration("exact")
     token = ChoiceToken(job_id(""), ())
     outcomes = [Outcome(JobStatus.FINISHED, cause, ()) for cause in "aabcd"]
     for outcome in outcomes:
@@ -75,7 +78,7 @@ def test_share_of_unseen_results_counts_those_that_were_sampled_once() -> None:
 
 
 def test_token_with_the_fewest_choices_is_kept() -> None:
-    exploration = OrderExploration("exact")
+    exploration = JobExploration("exact")
     outcome = Outcome(JobStatus.FINISHED, "", ())
     tokens = [ChoiceToken(job_id(""), tuple((number, 1) for number in range(count))) for count in (3, 1, 2)]
     for token in tokens:
@@ -85,13 +88,13 @@ def test_token_with_the_fewest_choices_is_kept() -> None:
 
 def test_random_runs_find_only_results_of_the_search() -> None:
     job = explored(UNION)
-    results = explore_orders(job, runs=1_000).results
-    assert {job.run(RandomChoices(seed)).digest for seed in range(1_000, 1_060)} == results.keys()
+    results = explore_job(job, runs=1_000).results
+    assert {job.run(UniformRun("order", Random(seed), 0)).digest for seed in range(1_000, 1_060)} == results.keys()
 
 
 def test_job_that_was_explored_before_has_the_same_results() -> None:
     job = explored(UNION)
-    first, again = (list(explore_orders(job, runs=1_000).results.items()) for _ in range(2))
+    first, again = (list(explore_job(job, runs=1_000).results.items()) for _ in range(2))
     assert first == again
 
 
@@ -99,7 +102,7 @@ def test_results_of_a_program_are_explored_as_well() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([1]).union(env.from_collection([2])).map(lambda number: number * 10)
     scenario = compiled(UNION)
-    found = explore_orders(ExploredJob(env.stream_graph("program"), scenario.run_options(), "program"), runs=1_000)
+    found = explore_job(ExploredJob(env.stream_graph("program"), scenario.run_options(), "program"), runs=1_000)
     assert sorted(one.outcome.rows["Map"][0] for one in found.results.values()) == [[10, 20], [20, 10]]
 
 

@@ -1,4 +1,4 @@
-"""A job in the order space of exploration: the network holds back nothing, so every order of arrivals is possible."""
+"""A job in the spaces of exploration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _BUFFERS: Final = 100_000
 def in_order_space(graph: StreamGraph) -> StreamGraph:
     """Returns the job with each element in a buffer and a batch of its own, and with a connection for each channel.
 
-    Buffers leave after each element. Every subtask has its own task manager, and as much network memory as it can use.
+    The network holds back nothing, so that every order of arrivals is possible. Buffers leave after each element. Every
+    subtask has its own task manager, and as much network memory as it can use.
     """
     settings = replace(
         graph.settings,
@@ -33,3 +34,8 @@ def in_order_space(graph: StreamGraph) -> StreamGraph:
     )
     nodes = {number: replace(node, buffer_timeout_ms=None) for number, node in graph.nodes.items()}
     return replace(graph, settings=settings, nodes=nodes)
+
+
+def in_runtime_space(graph: StreamGraph) -> StreamGraph:
+    """Returns the job with each element in a batch of its own: a task that continues after one has another turn."""
+    return replace(graph, settings=replace(graph.settings, budget_records=1))

@@ -1,0 +1,50 @@
+"""A job that an exploration runs many times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.planned_job import planned_job
+from flowsim.cluster.run_bounds import UNBOUNDED
+from flowsim.cluster.run_events import CheckedEvents
+from flowsim.explore.explore import EXPLORED_BOUNDS
+from flowsim.explore.observed_graph import observe
+from flowsim.explore.outcome import Outcome, outcome_of, sink_name
+from flowsim.facts.recorder import Recorder
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.sim.choice_token import Recorded
+from flowsim.sim.exploring_loop import ExploringPolicy, Space
+
+
+class ExploredJob:
+    """A job that runs many times, and whose runs keep nothing but their results. ``digest``: of the job with its settings.
+
+    A run ends after 10 million steps, or at the bounds of ``options``.
+    """
+
+    def __init__(self, graph: StreamGraph, options: RunOptions, digest: str, space: Space = "order") -> None:
+        options = replace(options, bounds=EXPLORED_BOUNDS) if options.bounds == UNBOUNDED else options
+        observed = observe(graph)
+        self._ends = observed.ends
+        self._options = replace(options, recorder=None, budget_records=None, policy=ExploringPolicy(Recorded(space)))
+        self._execution = planned_job(observed.graph, self._options, CheckedEvents(self._options))
+        self.digest = digest
+        self.space: Space = space
+
+    def run(self, source: Recorded) -> Outcome:
+        return self.outcome(self.result(source))
+
+    def result(self, source: Recorded, recorder: Recorder | None = None) -> JobExecutionResult:
+        """Runs the job, and records the run if there is a recorder. Raises RunInterrupted with the result so far."""
+        options = replace(self._options, policy=ExploringPolicy(source), recorder=recorder)
+        return MiniCluster(self._execution, options).run()
+
+    def outcome(self, result: JobExecutionResult) -> Outcome:
+        """Returns the outcome of the run that has just ended."""
+        return outcome_of(result, self._ends)
+
+    def rows_so_far(self) -> dict[str, list[object]]:
+        """Returns the values that each sink holds while a run goes on, or after it."""
+        return {sink_name(name): [value for value, _ in end.records()] for name, end in self._ends.items()}

@@ -1,0 +1,60 @@
+"""What decides the runs of an exploration, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Protocol
+
+from flowsim.sim.choice_token import Recorded
+from flowsim.sim.exploring_loop import Option, Space
+from flowsim.sim.rng import RandomStreams
+
+
+class Strategy(Protocol):
+    """Decides the choices of each run. Equal seeds give equal runs, if the job is the same."""
+
+    @property
+    def name(self) -> str:
+        """The name on the command line."""
+
+    @property
+    def is_finished(self) -> bool:
+        """True if the strategy has no further run."""
+
+    def next_run(self, choices: int) -> Recorded:
+        """Returns what decides the next run; ``choices``: how many choices the default run had."""
+
+    def ended(self, run: Recorded, is_new: bool) -> None:
+        """Called after each run of this strategy; ``is_new``: no run had this result before."""
+
+
+class SampledRun(Recorded):
+    """Decides the choices of one run; a step with one option is no choice."""
+
+    def decide(self, options: Sequence[Option]) -> int:
+        return self.pick(options) if len(options) > 1 else 0
+
+    def pick(self, options: Sequence[Option]) -> int:
+        """Returns the index of one of several options."""
+        raise NotImplementedError
+
+
+class Sampling:
+    """A strategy whose runs depend on nothing but the seed, their number, and the length of the default run."""
+
+    is_finished = False
+
+    def __init__(self, name: str, create: Callable[[Space, Random, int], Recorded], space: Space, seed: int) -> None:
+        self.name = name
+        self._create = create
+        self._space: Space = space
+        self._streams = RandomStreams(seed)
+        self._runs = 0
+
+    def next_run(self, choices: int) -> Recorded:
+        self._runs += 1
+        return self._create(self._space, self._streams.stream(self.name, self._runs), choices)
+
+    def ended(self, run: Recorded, is_new: bool) -> None:
+        """Does nothing."""

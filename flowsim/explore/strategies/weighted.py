@@ -1,0 +1,40 @@
+"""Gives each kind of event a weight, and the task that ran last a probability to continue; both differ from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from random import Random
+from typing import Final
+
+from flowsim.explore.strategies.strategy import SampledRun
+from flowsim.sim.exploring_loop import Option, Space
+from flowsim.sim.origin import OptionKey
+
+_WEIGHTS: Final = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_CONTINUES: Final = (0.0, 0.5, 0.9, 0.97)
+
+
+class WeightedRun(SampledRun):
+    """Draws the weight of a kind when it first occurs."""
+
+    def __init__(self, space: Space, random: Random, choices: int) -> None:
+        super().__init__(space)
+        self._random = random
+        self._weights: dict[object, float] = {}
+        self._continues = random.choice(_CONTINUES)
+        self._last: OptionKey | None = None
+
+    def pick(self, options: Sequence[Option]) -> int:
+        keys = [option.key for option in options]
+        if self._last in keys and self._random.random() < self._continues:
+            return keys.index(self._last)
+        for key in keys:
+            if key[0] not in self._weights:
+                self._weights[key[0]] = self._random.choice(_WEIGHTS)
+        sums = list(accumulate(self._weights[key[0]] for key in keys))
+        drawn = self._random.random() * sums[-1]
+        index = next(number for number, most in enumerate(sums) if drawn <= most)
+        if keys[index][0] == "turn":
+            self._last = keys[index]
+        return index

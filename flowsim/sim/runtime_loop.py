@@ -1,0 +1,90 @@
+"""A loop that asks for everything that threads, networks and clocks decide (the runtime space of exploration)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from flowsim.sim.exploring_loop import START, TIME, ExploringLoop, Option
+from flowsim.sim.origin import Origin
+
+_NO_ACTOR: Final = -1
+_AT_ONCE: Final = frozenset({"arrive", "credit"})
+"""By default the network is faster than tasks."""
+
+
+class RuntimeLoop(ExploringLoop):
+    """Each step is one turn of a task, one event, or the clock's way to the next timer.
+
+    The network, the buffers and the credits are those of the job. Flushers are free to run, whatever the buffer timeout, because
+    their threads can be late; and time can pass while tasks are ready, because tasks can be slow. In the default order,
+    messages arrive at once; then the task that ran last has its turn, as long as it can run; answers, flushes and timers come
+    when no task is ready, in the order of their times.
+    """
+
+    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "flush"})
+
+    _last_actor = _NO_ACTOR
+
+    def wake(self, actor: int) -> None:
+        self._touched.add(actor)
+        super().wake(actor)
+
+    def _next_round(self) -> None:
+        if self._queue_immediate_events():
+            return
+        if self._timers and self._timers[0][0] <= self.now_ns:
+            self._queue_due_timers()
+            if self._ready:
+                return
+        self._next_step()
+
+    def _queue_immediate_events(self) -> bool:
+        for index, origin in enumerate(self._free.origins):
+            if origin.is_immediate and origin.what not in _AT_ONCE:
+                self._ready.append(self._free.take(index))
+                return True
+        return False
+
+    def _next_step(self) -> None:
+        self._end_step()
+        free, due = self._free.without_cancelled(), self._due_events.without_cancelled()
+        steps: list[Origin | int] = [origin for origin in free if origin.what in _AT_ONCE]
+        steps += self._actors_in_order()
+        steps += due
+        steps += self._by_time([origin for origin in free if origin.what not in _AT_ONCE])
+        if not steps:
+            self._quiescent()
+            return
+        step = steps[self._choose([self._option(step) for step in steps])]
+        if isinstance(step, int):
+            self._touched.add(step)
+            self._last_actor = step
+            self._give_turn_to(step)
+        elif step is TIME:
+            self._step_in_time()
+        else:
+            self._perform(step, self._due_events if step in due else self._free)
+
+    def _actors_in_order(self) -> Sequence[int]:
+        """The actors that are ready: the one that ran last, then as they became ready."""
+        actors, last = self._ready_actors, self._last_actor
+        return [last, *(actor for actor in actors if actor != last)] if last in actors else actors
+
+    def _by_time(self, events: list[Origin]) -> list[Origin]:
+        """Free events, and the clock's way to the next timer among them, in the order of their times."""
+        steps = [(self._free.first(origin).when_ns, number, origin) for number, origin in enumerate(events)]
+        if self._any_timer_counts():
+            steps.append((self._timers[0][0], len(steps), TIME))
+        return [origin for _, _, origin in sorted(steps)]
+
+    def _option(self, step: Origin | int) -> Option:
+        if isinstance(step, int):
+            return Option(("turn", step), START)
+        if step is TIME:
+            return Option(TIME.key, START)
+        return Option(step.key, START)
+
+    def _any_timer_counts(self) -> bool:
+        """True if a timer in the heap keeps the run alive."""
+        return super(ExploringLoop, self)._any_timer_counts()

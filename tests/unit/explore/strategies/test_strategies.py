@@ -1,0 +1,190 @@
+"""The strategies: what each of them guarantees, and that equal seeds give equal runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.explore.explored_job import ExploredJob
+from flowsim.explore.job_exploration import explore_job
+from flowsim.explore.strategies.by_name import STRATEGIES, strategy_of
+from flowsim.explore.strategies.delay import DelayBounded
+from flowsim.explore.strategies.guided import Guided
+from flowsim.explore.strategies.pct import PctRun
+from flowsim.explore.strategies.portfolio import Portfolio
+from flowsim.explore.strategies.pos import PosRun
+from flowsim.explore.strategies.strategy import Strategy
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed
+from flowsim.sim.exploring_loop import START, TIME, Option
+from flowsim.sim.origin import OptionKey
+from tests.support.explore.tiny_jobs import explored
+from tests.unit.explore.test_exhaustive import union
+
+
+@pytest.fixture(scope="module")
+def job() -> ExploredJob:
+    return explored(union(2), "runtime")
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_equal_seeds_give_equal_runs(job: ExploredJob, name: str) -> None:
+    tokens: list[list[str]] = []
+    for seed in (1, 1, 2):
+        made: list[str] = []
+        explore_job(job, 12, strategy=name, seed=seed, on_run=lambda _, token, __, made=made: made.append(str(token)))  # type: ignore[misc]
+        tokens.append(made)
+    assert tokens[0] == tokens[1] != tokens[2]
+    assert len(set(tokens[0])) > 8
+
+
+@pytest.mark.parametrize("name", ["portfolio", "uniform", "weighted", "pos", "guided"])
+def test_all_orders_of_a_union_are_found(job: ExploredJob, name: str) -> None:
+    found = explore_job(job, 150, strategy=name)
+    assert len(found.results) == 6
+    assert (found.searched, found.is_complete) == (0, False)
+    for digest, one in found.results.items():
+        again = Replayed(ChoiceToken.parse(str(one.token)))
+        assert (again.space, job.run(again).digest) == ("runtime", digest)
+        again.check_end()
+
+
+def test_first_run_is_the_default(job: ExploredJob) -> None:
+    found = explore_job(job, 1, strategy="pos")
+    assert [one.token.deviations for one in found.results.values()] == [()]
+
+
+def test_unknown_strategy_is_refused() -> None:
+    with pytest.raises(BadInput, match="there is no strategy 'dfs'; there are: portfolio, pos, pct2"):
+        strategy_of("dfs", "runtime", 1)
+
+
+class Model:
+    """A model: actors with as many steps each; a step is a turn of the actor."""
+
+    def __init__(self, *steps: int) -> None:
+        self.steps = steps
+
+    def run(self, source: Recorded) -> str:
+        """Returns the actors in the order of their turns."""
+        left, order = list(self.steps), ""
+        while any(left):
+            ready = [actor for actor, steps in enumerate(left) if steps]
+            actor = ready[source.choose([Option(("turn", number), START) for number in ready])]
+            left[actor] -= 1
+            order += "abcd"[actor]
+            source.executed({actor})
+        return order
+
+    def runs(self, strategy: Strategy, most: int) -> list[str]:
+        orders: list[str] = []
+        default = Recorded("runtime")
+        self.run(default)
+        while len(orders) < most and not strategy.is_finished:
+            source = strategy.next_run(default.choices)
+            orders.append(self.run(source))
+            strategy.ended(source, is_new=orders[-1] not in orders[:-1])
+        return orders
+
+
+def test_delay_bounded_search_tries_every_schedule_with_few_deviations_once() -> None:
+    def deviations(order: str) -> int:
+        """How often a step is not the default, the first actor with steps left."""
+        left = {"a": 2, "b": 2}
+        count = 0
+        for actor in order:
+            count += actor != next(each for each, steps in left.items() if steps)
+            left[actor] -= 1
+        return count
+
+    orders = ["aabb", "abab", "abba", "baab", "baba", "bbaa"]
+    for most in (1, 2):
+        strategy = DelayBounded("runtime", 1, most)
+        expected = [order for order in orders if deviations(order) <= most]
+        assert sorted(Model(2, 2).runs(strategy, 100)) == expected
+        assert strategy.is_finished
+
+
+def test_priorities_starve_an_actor_that_uniform_choices_serve() -> None:
+    """One of eight random priorities of four actors lets the first one run last; 1 of 70 million uniform schedules does."""
+    orders = Model(9, 9, 9, 9).runs(STRATEGIES["pct2"]("runtime", 1), 60)
+    assert any(order.endswith("aaaaaaaa") for order in orders)
+    assert not any(order.endswith("aaaaaaaa") for order in Model(9, 9, 9, 9).runs(STRATEGIES["uniform"]("runtime", 1), 60))
+
+
+def test_pct_changes_priorities_as_often_as_it_may() -> None:
+    for name, depth in (("pct2", 2), ("pct3", 3)):
+        switches = Counter[int]()
+        for order in Model(6, 6).runs(STRATEGIES[name]("runtime", 1), 200):
+            switches[sum(one != other for one, other in zip(order, order[1:], strict=False))] += 1
+        assert max(switches) == depth
+
+
+def test_time_does_not_pass_for_ever_while_an_actor_is_ready() -> None:
+    options: Sequence[Option] = [Option(("turn", 0), START), Option(TIME.key, START)]
+    for seed in range(20):
+        run = PctRun("runtime", Random(seed), 10, changes=0)
+        assert 0 in [run.choose(options) for _ in range(10)]
+
+
+def test_pos_draws_again_for_steps_that_race_with_the_executed_one() -> None:
+    """Of three wires to one actor, each order is equally probable, although priorities stay for independent steps."""
+    keys: list[OptionKey] = [("arrive", 1, wire) for wire in range(3)]
+    orders = Counter[tuple[OptionKey, ...]]()
+    for seed in range(600):
+        run, left = PosRun("runtime", Random(seed), 0), list(keys)
+        order = []
+        while left:
+            order.append(left.pop(run.choose([Option(key, START) for key in left])))
+            run.executed({1})
+        orders[tuple(order)] += 1
+    assert len(orders) == 6
+    assert min(orders.values()) > 60
+
+    independent: list[OptionKey] = [("arrive", actor, 0) for actor in (1, 2, 3)]
+    run = PosRun("runtime", Random(1), 0)
+    first = run.choose([Option(key, START) for key in independent])
+    priorities = [run._priorities[key] for key in independent if key != independent[first]]
+    run.executed({first + 1})
+    assert [run._priorities[key] for key in independent if key != independent[first]] == priorities
+
+
+def test_guided_strategy_changes_choices_of_a_run_that_was_new() -> None:
+    strategy = Guided("runtime", 1)
+    model = Model(3, 3, 3)
+    first = strategy.next_run(0)
+    order = model.run(first)
+    strategy.ended(first, is_new=True)
+    second = strategy.next_run(0)
+    other = model.run(second)
+    differ = [index for index, (one, two) in enumerate(zip(order, other, strict=True)) if one != two]
+    assert differ
+    assert sorted(order) == sorted(other)
+
+
+def test_portfolio_gives_more_runs_to_the_strategy_that_finds_new_results() -> None:
+    class Counted:
+        is_finished = False
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+            self.runs = 0
+
+        def next_run(self, choices: int) -> Recorded:
+            self.runs += 1
+            return Recorded("runtime")
+
+        def ended(self, run: Recorded, is_new: bool) -> None:
+            """Does nothing."""
+
+    good, bad = Counted("good"), Counted("bad")
+    portfolio = Portfolio(1, {good: 0.5, bad: 0.5})
+    for _ in range(400):
+        before = good.runs
+        run = portfolio.next_run(0)
+        portfolio.ended(run, is_new=good.runs > before)
+    assert good.runs > 300
+    assert bad.runs > 20

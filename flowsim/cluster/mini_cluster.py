@@ -36,7 +36,7 @@ from flowsim.cluster.run_result import (
 from flowsim.cluster.started_actors import StartedActors
 from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import AnswerFromThread, Deadlock, InvariantViolation, JobFailed, RunTooLong
-from flowsim.facts import schema
+from flowsim.facts.choice_table import CHOICES, recorded_choices
 from flowsim.facts.recorder import Recorder
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.graph.execution_graph import ExecutionGraph, describe
@@ -125,7 +125,7 @@ class MiniCluster:
         if options.clock == "real":
             run_real(self._main)
         else:
-            on_choice = None if recorder is None else recorder.appender(schema.CHOICES)
+            on_choice = None if recorder is None else recorded_choices(recorder.appender(CHOICES))
             until_ns, bounds = options.until_ns, self._bounds
             is_bounded = until_ns is None or bounds.virtual_ns < until_ns
             run_virtual(

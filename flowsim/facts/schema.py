@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.checkpoint_tables import CHECKPOINT_TABLES
+from flowsim.facts.choice_table import CHOICES as CHOICES
 from flowsim.facts.kinds import (
     ActionPhase,
     AsyncAction,
@@ -40,7 +41,7 @@ from flowsim.facts.table import TASK_ATTEMPT as TASK_ATTEMPT
 from flowsim.facts.table import Column as Column
 from flowsim.facts.table import Table as Table
 
-FORMAT_VERSION: Final = 6
+FORMAT_VERSION: Final = 7
 
 PARAMS_OF_SPLITS: Final = frozenset(("splits", "assignment", "files", "split_by", "partitions"))
 """Parameters of sources whose records come from splits, in ``operators.params``."""
@@ -201,11 +202,6 @@ TASK_TIMES = Table(
      Column("hard_backpressured_ns", "q", "waiting for a buffer inside an element"),
      Column("records_in", "q", "user records received over the network"),
      Column("records_out", "q", "user records written to the network")),
-)  # fmt: skip
-CHOICES = Table(
-    "choices", Level.ELEMENTS, "one choice of the scheduling policy among ready actors, or among events of one time",
-    (Column("step", "q", "number of the choice, from 0"), Column("choice", "i", "index chosen"),
-     Column("ready", "i", "number of options: ready actors, or events and a turn before them")),
 )  # fmt: skip
 BUFFERS = Table(
     "buffers", Level.FULL, "a step of a buffer or event in its channel",

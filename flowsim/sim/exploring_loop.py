@@ -198,6 +198,8 @@ class ExploringLoop(VirtualTimeLoop):
     def _choose(self, options: Sequence[Option]) -> int:
         """Returns the index of the next step, which begins."""
         index = self._source.choose(options)
+        if len(options) > 1:
+            self._choices.made(index, len(options), options[index].key)
         self.step += 1
         return index
 

@@ -7,10 +7,12 @@ from random import Random
 from typing import Protocol
 
 from flowsim.errors import BadInput
+from flowsim.sim.origin import OptionKey
 from flowsim.sim.rng import RandomStreams
 
-ChoiceRecorder = Callable[[int, int, int], None]
-"""Called as ``(step, index, ready_count)`` for every choice between two or more ready actors, or due events.
+ChoiceRecorder = Callable[[int, int, int, OptionKey], None]
+"""Called as ``(step, index, options, key)`` for every choice between two or more ready actors, or events; ``key``: of the
+chosen option.
 
 ``step`` counts these choices from 0. If there is only one, the policy is not called and nothing is recorded.
 """

@@ -240,9 +240,9 @@ class VirtualTimeLoop(AsyncioServices):
 
     def _queue_chosen_event(self) -> None:
         """Queues the event that the policy chooses, or gives a turn: an actor may run before an event of the same time."""
-        origins = len(self._due_events.origins)
-        index = self._choices.event(origins + bool(self._ready_actors))
-        if index < origins:
+        origins = self._due_events.origins
+        index = self._choices.event(origins, or_turn=bool(self._ready_actors))
+        if index < len(origins):
             self._ready.append(self._due_events.take(index))
         else:
             self._give_turn()

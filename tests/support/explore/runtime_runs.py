@@ -35,7 +35,9 @@ def outside(seed: int, runs: int = RUNS, most: int = 1_000) -> list[str] | None:
     observed = observe(job.stream_graph())
     found = []
     explored_runs = Runs("runtime", "portfolio", seed)
-    jobs = [explored(scenario | {"settings": {"buffer_timeout": f"{timeout} ms"}}, "runtime") for timeout in (0, 2, 100)]
+    jobs = [
+        explored(scenario | {"settings": {"buffer_timeout": f"{timeout} ms"}}, "runtime") for timeout in (0, 2, 100)
+    ]
     for number in range(runs):
         if number % 2:
             source = explored_runs.next_run()

@@ -98,7 +98,10 @@ def test_law_that_some_order_violates_is_a_finding_with_its_token(flowsim: Any, 
             ("explore", "union.yaml", "--token", "fx1.o.Zm9vYmE."),
             "it repeats one run: flowsim run union.yaml --token",
         ),
-        (("explore", "union.yaml", "--space", "runtime", "--strategy", "dfs"), "there is no strategy 'dfs'; there are: portfolio"),
+        (
+            ("explore", "union.yaml", "--space", "runtime", "--strategy", "dfs"),
+            "there is no strategy 'dfs'; there are: portfolio",
+        ),
         (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE."), "the token belongs to another job"),
         (("run", "union.yaml", "--token", "random/7/1"), "expected a token such as fx1.o."),
         (("run", "union.yaml", "--token", "fx1.o.Zm9vYmE.", "--policy", "random"), "leave out --policy"),
@@ -116,7 +119,12 @@ def test_results_of_the_runtime_space_are_listed_and_repeated(flowsim: Any, unio
     document = called.document
     orders = {tuple(tuple(row) for row in result["sinks"]["all"][0]) for result in document["results"]}
     assert len(orders) == 3
-    assert (document["space"], document["strategy"], document["runs"], document["searched"]) == ("runtime", "portfolio", 60, 0)
+    assert (document["space"], document["strategy"], document["runs"], document["searched"]) == (
+        "runtime",
+        "portfolio",
+        60,
+        0,
+    )
     assert document["verdict"].startswith("3 results in 60 runs; about ")
     assert (document["proven"], document["complete"]) == (False, False)
     for number, result in enumerate(document["results"]):
@@ -127,7 +135,9 @@ def test_results_of_the_runtime_space_are_listed_and_repeated(flowsim: Any, unio
 
 
 def test_delay_bounded_strategy_says_that_it_is_finished(flowsim: Any, union: str) -> None:
-    document = flowsim("explore", union, "--space", "runtime", "--strategy", "delay1", "--laws", "new", "--json").document
+    document = flowsim(
+        "explore", union, "--space", "runtime", "--strategy", "delay1", "--laws", "new", "--json"
+    ).document
     assert document["runs"] < 2_000
     assert document["verdict"].endswith(f"{document['runs']} runs: all that strategy delay1 has")
 

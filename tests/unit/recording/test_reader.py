@@ -34,7 +34,7 @@ choose = writer.appender(schema.CHOICES)
 i = 0
 while True:
     append(i, 0, i, 0, i, 0, i, i, 0, 0)
-    choose(i, 0, 1)
+    choose(i, 0, 1, 0, 0, -1, -1)
     i += 1
     if i % 1000 == 0:
         print(i, flush=True)
@@ -114,8 +114,8 @@ def _edit(path: Path, old: str, new: str) -> None:
         (lambda d: _edit(d / "manifest.json", '"complete"', '"finished"'), "damaged manifest: status"),
         (lambda d: _edit(d / "manifest.json", '"elements"', '"verbose"'), "damaged manifest: level"),
         (
-            lambda d: _edit(d / "manifest.json", '"format_version": 6', '"format_version": 99'),
-            "this flowsim reads format 6",
+            lambda d: _edit(d / "manifest.json", '"format_version": 7', '"format_version": 99'),
+            "this flowsim reads format 7",
         ),
         (lambda d: (d / "epochs" / "00002.json").unlink(), "has 4 epochs, but 2 are complete"),
         (lambda d: (d / "epochs" / "00000.json").write_text("[]"), "expected the parts of an epoch"),
@@ -140,7 +140,7 @@ def test_each_damage_is_refused_with_its_message(
 ) -> None:
     write(tmp_path)
     other = RecordingWriter(tmp_path / "other", Level.ELEMENTS, RunDescription())
-    other.appender(schema.CHOICES)(0, 0, 1)
+    other.appender(schema.CHOICES)(0, 0, 1, 0, 0, -1, -1)
     other.finish(RunStatus.COMPLETE)
     damage(tmp_path)
     with pytest.raises(BadInput, match=message):

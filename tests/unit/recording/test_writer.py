@@ -38,7 +38,7 @@ def record(recorder: Recorder, rows: int) -> None:
         if i % 2:
             receiver.received(0, i // 2, ElementKind.RECORD, i, i, 0)
         if i % 5 == 0:
-            choose(i, 0, 2)
+            choose(i, 0, 2, 0, 0, -1, -1)
         sender.timer(0, kinds.TimerAction.FIRE, kinds.TimeDomain.EVENT_TIME, i, 1, 1, (0, 0), i, 0)
 
 
@@ -206,18 +206,18 @@ def test_epoch_with_write_error_is_dropped_and_none_follows(tmp_path: Path) -> N
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=10)
     choose = writer.appender(schema.CHOICES)
     for step in range(15):
-        choose(step, 0, 2)
+        choose(step, 0, 2, 0, 0, -1, -1)
     writer.wait()
     (tmp_path / "epochs" / "00001.json").mkdir()
     for step in range(15, 29):
-        choose(step, 0, 2)
+        choose(step, 0, 2, 0, 0, -1, -1)
     with pytest.raises(RecordingFailed):
-        choose(29, 0, 2)
+        choose(29, 0, 2, 0, 0, -1, -1)
     (tmp_path / "epochs" / "00001.json").rmdir()
     for step in range(30, 39):
-        choose(step, 0, 2)
+        choose(step, 0, 2, 0, 0, -1, -1)
     with pytest.raises(RecordingFailed):
-        choose(39, 0, 2)
+        choose(39, 0, 2, 0, 0, -1, -1)
     with pytest.raises(RecordingFailed):
         writer.finish(RunStatus.FAILED)
     recording = Recording.open(tmp_path)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from flowsim.sim.exploring_loop import ExploringPolicy
-from flowsim.sim.origin import Origin, OptionKey
+from flowsim.sim.origin import OptionKey, Origin
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.virtual_time_loop import START_NS, VirtualTimeLoop
 from tests.unit.sim.test_exploring_loop import Asked, event

@@ -10,6 +10,7 @@ import pytest
 
 from flowsim.errors import Deadlock, InvariantViolation
 from flowsim.sim import standstill
+from flowsim.sim.origin import Origin
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy, ScriptedPolicy, SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.virtual_time_loop import START_NS, Livelock, UntilReached, VirtualTimeLoop
@@ -132,18 +133,18 @@ def test_actors_run_in_order_of_becoming_ready(loop: VirtualTimeLoop) -> None:
 
 
 def test_policy_chooses_among_ready_actors_and_real_choices_are_recorded() -> None:
-    choices: list[tuple[int, int, int]] = []
+    choices: list[tuple[object, ...]] = []
     loop = VirtualTimeLoop(ScriptedPolicy([2, 0, 1]), on_choice=lambda *choice: choices.append(choice))
     assert run_actors(loop, actors=3, turns=1) == [2, 0, 1]
     loop.close()
     # The last actor was alone: no choice.
-    assert choices == [(0, 2, 3), (1, 0, 2)]
+    assert choices == [(0, 2, 3, ("turn", 2)), (1, 0, 2, ("turn", 0))]
 
 
 def test_recorded_choices_replay_random_run() -> None:
     choices: list[int] = []
     recorded = VirtualTimeLoop(
-        SeededRandomPolicy(RandomStreams(9)), on_choice=lambda step, index, ready: choices.append(index)
+        SeededRandomPolicy(RandomStreams(9)), on_choice=lambda step, index, options, key: choices.append(index)
     )
     log = run_actors(recorded, actors=5, turns=20)
     recorded.close()
@@ -167,7 +168,8 @@ class EventsOfThreeOrigins:
     async def main(self) -> None:
         loop, log = self.loop, self.log
         when_ns = loop.now_ns + 5
-        for event, origin in (("a1", "a"), ("b", "b"), ("a2", "a")):
+        first, second = Origin("timer", 0, 0), Origin("flush", 0, 1)
+        for event, origin in (("a1", first), ("b", second), ("a2", first)):
             loop.call_at_ns(when_ns, partial(log.append, event), origin=origin)
         loop.call_at_ns(when_ns, lambda: loop.wake(0))
         loop.call_at_ns(when_ns, lambda: loop.call_soon(log.append, "callback"))
@@ -187,7 +189,7 @@ def test_random_policy_chooses_among_events_of_origins_and_turns() -> None:
 
 
 def test_events_run_in_order_of_creation_before_turns_unless_the_policy_chooses() -> None:
-    choices: list[tuple[int, int, int]] = []
+    choices: list[tuple[object, ...]] = []
     for policy in (FifoPolicy(), ScriptedPolicy([1, 1])):
         log = EventsOfThreeOrigins(policy, lambda *choice: choices.append(choice)).log
         assert log == ["a1", "b", "a2", "callback", "turn"]
@@ -196,12 +198,12 @@ def test_events_run_in_order_of_creation_before_turns_unless_the_policy_chooses(
 
 def test_choices_of_events_are_recorded_and_replay() -> None:
     for seed in range(20):
-        choices: list[tuple[int, int, int]] = []
+        choices: list[tuple[object, ...]] = []
         random = SeededRandomPolicy(RandomStreams(seed))
         log = EventsOfThreeOrigins(random, lambda *choice: choices.append(choice)).log  # noqa: B023
-        assert [step for step, _, _ in choices] == list(range(len(choices)))
+        assert [step for step, *_ in choices] == list(range(len(choices)))
         assert choices[0][2] == 3
-        replay = ScriptedPolicy([index for _, index, _ in choices], SeededRandomPolicy(RandomStreams(seed)))
+        replay = ScriptedPolicy([index for _, index, *_ in choices], SeededRandomPolicy(RandomStreams(seed)))
         assert EventsOfThreeOrigins(replay).log == log
 
 
@@ -213,7 +215,7 @@ def test_events_are_due_while_a_turn_is_given_before_them() -> None:
         log: list[str] = []
 
         async def main(loop: VirtualTimeLoop, log: list[str]) -> None:
-            loop.call_at_ns(loop.now_ns + 5, partial(log.append, "event"), origin="a")
+            loop.call_at_ns(loop.now_ns + 5, partial(log.append, "event"), origin=Origin("timer", 0, 0))
             loop.call_at_ns(loop.now_ns + 5, lambda: loop.wake(0))
             await loop.park(0)
             seen.append((log == [], loop.has_due_events))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.facts import schema
+from flowsim.facts.choice_table import ChoiceKind
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.recording.manifest import RunDescription, RunStatus
@@ -30,7 +31,7 @@ def recorded(
         clock.now_ns += 1_000_000
         traces[0].task_watermark(0, ElementKind.WATERMARK, number)
         traces[1].task_watermark(0, ElementKind.WATERMARK, (changed or {}).get(number, number))
-        choose(number, 0, 2)
+        choose(number, 0, 2, ChoiceKind.TURN, 0, -1, -1)
     traces[0].lifecycle(-1, LifeEvent.FINISHED)
     writer.finish(RunStatus.COMPLETE)
     return Recording.open(directory)
@@ -57,7 +58,8 @@ def test_missing_or_additional_rows_differ_from_nothing(tmp_path: Path) -> None:
     lost = {found.table: found for found in differences(one, other, ["choices", "task_watermark"])}
     assert lost["task_watermark"].where == "map (1/2) (task 0), at 38 ms, seq 38"
     assert lost["task_watermark"].replayed == "nothing: there are no more rows"
-    assert (lost["choices"].where, lost["choices"].recorded) == ("step 38", "step 38, choice 0, ready 2")
+    assert lost["choices"].where == "step 38"
+    assert lost["choices"].recorded == "step 38, choice 0, ready 2, name 0, actor 0, number -1, edge -1"
     [more, _] = differences(other, one, ["choices", "task_watermark"])
     assert (more.table, more.recorded) == ("task_watermark", "nothing: there are no more rows")
 
@@ -66,7 +68,7 @@ def test_different_description_is_reported_with_values(tmp_path: Path) -> None:
     one = recorded(tmp_path / "one")
     writer = RecordingWriter(tmp_path / "other", Level.ELEMENTS, RunDescription())
     writer.static(schema.TASKS, [(0, 0, 0, "map (1/2)", 0, 2, 128, 1), (1, 0, 0, "filter (2/2)", 1, 2, 128, 1)])
-    writer.appender(schema.CHOICES)(0, 0, 1)
+    writer.appender(schema.CHOICES)(0, 0, 2, ChoiceKind.TURN, 0, -1, -1)
     writer.finish(RunStatus.COMPLETE)
     [found] = differences(one, Recording.open(tmp_path / "other"), ["tasks"])
     assert found.columns == (("name", "recorded map (2/2), replayed filter (2/2)"),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -112,14 +113,16 @@ def test_priorities_starve_an_actor_that_uniform_choices_serve() -> None:
     """One of eight random priorities of four actors lets the first one run last; 1 of 70 million uniform schedules does."""
     orders = Model(9, 9, 9, 9).runs(STRATEGIES["pct2"]("runtime", 1), 60)
     assert any(order.endswith("aaaaaaaa") for order in orders)
-    assert not any(order.endswith("aaaaaaaa") for order in Model(9, 9, 9, 9).runs(STRATEGIES["uniform"]("runtime", 1), 60))
+    assert not any(
+        order.endswith("aaaaaaaa") for order in Model(9, 9, 9, 9).runs(STRATEGIES["uniform"]("runtime", 1), 60)
+    )
 
 
 def test_pct_changes_priorities_as_often_as_it_may() -> None:
     for name, depth in (("pct2", 2), ("pct3", 3)):
         switches = Counter[int]()
         for order in Model(6, 6).runs(STRATEGIES[name]("runtime", 1), 200):
-            switches[sum(one != other for one, other in zip(order, order[1:], strict=False))] += 1
+            switches[sum(one != other for one, other in pairwise(order))] += 1
         assert max(switches) == depth
 
 

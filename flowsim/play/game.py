@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from flowsim.cluster.job_execution import JobExecutionResult
 from flowsim.cluster.recorded_run import RUN_STATUS, failure_report, recorded_reasons
 from flowsim.errors import BadInput
-from flowsim.explore.order_exploration import ExploredJob
+from flowsim.explore.explored_job import ExploredJob
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.facts.schema import SENT, TASK_WATERMARK, TASKS, Table
 from flowsim.history.task_watermark import TaskWatermark

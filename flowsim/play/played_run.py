@@ -9,7 +9,7 @@ from typing import Final
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunInterrupted
 from flowsim.errors import BadInput
-from flowsim.explore.order_exploration import ExploredJob
+from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.outcome import Outcome
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import (

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flowsim.cli.main import app
-from flowsim.explore.order_exploration import explore_orders
+from flowsim.explore.job_exploration import explore_job
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
@@ -42,7 +42,7 @@ def solutions(name: str) -> list[tuple[int, ...]]:
     puzzle = puzzle_of(name)
     job = subject_of(puzzle.scenario, Path("/nowhere")).job
     tokens: list[ChoiceToken] = []
-    found = explore_orders(job, 5_000, on_run=lambda _, token, is_new: tokens.append(token) if is_new else None)
+    found = explore_job(job, 5_000, on_run=lambda _, token, is_new: tokens.append(token) if is_new else None)
     assert found.is_complete
     runs = [play(job, choices_of(token), pauses=False) for token in tokens]
     reached = [run for run in runs if is_reached(puzzle.goal, run)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from random import Random
 from typing import Final
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
-from flowsim.explore.order_exploration import RandomChoices
+from flowsim.explore.strategies.uniform import UniformRun
 from flowsim.faults.historical.bug import Bug, Space
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import ExploringPolicy
@@ -46,7 +47,7 @@ def explored(choices: Recorded) -> ScheduledRun:
 def _random_orders(seed: int) -> Iterator[ScheduledRun]:
     """Each step of the order space at random, each option alike."""
     for number in count(seed * _RUNS_OF_A_SEED):
-        yield explored(RandomChoices(number))
+        yield explored(UniformRun("order", Random(number), 0))
 
 
 def _all_orders(seed: int) -> Iterator[ScheduledRun]:

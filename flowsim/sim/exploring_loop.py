@@ -152,7 +152,7 @@ class ExploringLoop(VirtualTimeLoop):
                 return
         if self._ready_actors:
             self._touched.add(self._ready_actors[0])
-            self._give_turn()
+            self._give_turn_to(self._ready_actors[0])
             return
         self._next_step()
 

@@ -15,6 +15,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.errors",
     "flowsim.facts",
     "flowsim.facts.checkpoint_tables",
+    "flowsim.facts.choice_table",
     "flowsim.facts.element_numbers",
     "flowsim.facts.kinds",
     "flowsim.facts.schema",

@@ -196,6 +196,63 @@ phases: [{}]
 """The task waits for a place in its queue when both savepoints are requested, and ends before the next answer."""
 
 
+SAVEPOINT_IN_A_PAUSE = """\
+flowsim: 1
+name: savepoint-in-a-pause
+settings: {cost: 0, buffer_timeout: 0, checkpointing: {interval: 1 h}}
+sources:
+  s:
+    script:
+      fields: {id: long, k: string}
+      gap: 97 ms
+      subtasks:
+        - - {record: [0, a], timestamp: 1, step: 0}
+          - {record: [1, a], timestamp: 2, step: 4}
+          - {record: [2, a], timestamp: 3, step: 5}
+          - {end: true, step: 6}
+operators:
+  mapped: {input: s, chaining: never, map: {add: {n: id + 1}}}
+sinks:
+  out: {input: mapped, collect: {}}
+actions: [{savepoint: {at: 500 ms, directory: savepoints}}]
+pauses: [{task: s, subtask: 0, from: 450 ms, to: 800 ms}]
+"""
+"""The third record is due in the pause, and comes behind the savepoint that waits for its end."""
+
+PHASE_AFTER_THE_END_OF_A_CHAIN = """\
+flowsim: 1
+name: phase-after-the-end-of-a-chain
+settings: {cost: 0, buffer_timeout: 0, checkpointing: {interval: 1 h}}
+sources:
+  s:
+    script:
+      fields: {id: long, k: string}
+      gap: 97 ms
+      subtasks:
+        - - {record: [0, a], timestamp: 1, step: 0}
+          - {end: true, step: 1}
+  long:
+    script:
+      fields: {id: long, k: string}
+      gap: 97 ms
+      subtasks:
+        - - {record: [1, a], timestamp: 2, step: 4}
+          - {record: [2, a], timestamp: 3, step: 12}
+          - {end: true, step: 13}
+operators:
+  mapped: {input: s, map: {add: {n: id + 1}}}
+sinks:
+  out: {input: mapped, collect: {}, parallelism: 1}
+  other: {input: long, collect: {}, parallelism: 1}
+actions:
+  - {checkpoint: {at: 400 ms}}
+  - {savepoint: {at: 700 ms, directory: savepoints}}
+  - {cancel: {at: 710 ms}}
+phases: [{}]
+"""
+"""The second phase starts with a source function and its chain that have finished."""
+
+
 @pytest.mark.parametrize(
     ("scenario", "records"),
     [
@@ -206,8 +263,10 @@ phases: [{}]
         (FAILURE_IN_A_PAUSE, [1, 4]),
         (PHASES_OF_A_DYNAMIC_SOURCE, [2, 1]),
         (STOP_OF_A_FULL_OPERATOR, [2, 1]),
+        (SAVEPOINT_IN_A_PAUSE, [3]),
+        (PHASE_AFTER_THE_END_OF_A_CHAIN, [1]),
     ],
-    ids=["timer", "restored timer", "window", "failures", "pause", "phases", "stop"],
+    ids=["timer", "restored timer", "window", "failures", "pause", "phases", "stop", "savepoint", "end"],
 )
 def test_instants_are_as_on_flink(scenario: str, records: list[int], flink_runner: FlinkRunner, tmp_path: Path) -> None:
     found = conform(flink_runner, DrawnScenario.of(scenario), tmp_path, repeats=False)

@@ -221,12 +221,19 @@ def _failures_before(draft: Draft, end_ms: int) -> list[Block]:
 def _add_end_of_phase(draft: Draft, actions: list[Block], at_ms: int) -> None:
     """Adds the actions that end a phase with a snapshot."""
     choices = draft.choices
-    ends = ["stop", "savepoint", "retained checkpoint"]
+    ends_by_cancellation = ["savepoint", "retained checkpoint"]
+    ends = ["stop", *ends_by_cancellation]
     if not draft.is_determined or _may_drain(draft):
         ends.append("drain")
     if draft.waits or draft.read_orders or _may_expire(draft):
-        ends = ends[1:3]
+        ends = ends_by_cancellation
     end = choices.one_of(ends)
+    if end in ends_by_cancellation:
+        # A full queue delays the snapshot, perhaps until the job is cancelled.
+        for operator in draft.operators.values():
+            calls = operator.get("async")
+            if isinstance(calls, dict):
+                calls.pop("capacity", None)
     stop: Block = {"at": ms(at_ms), "savepoint": {"directory": "savepoints"}}
     match end:
         case "stop":

@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 
 from flowsim.cluster.job_execution import JobStatus
+from flowsim.conform.both_sides import Here
+from flowsim.conform.compared_job import jobs_of_scenario
 from flowsim.errors import BadInput
 from flowsim.laws.law import Verdict
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.features.windows import ASSIGNERS
+from flowsim.scenario.loader import load_text
 from flowsim.scenario.operators import OPERATOR_KINDS
 from flowsim.testing import FAMILIES, DrawnScenario, Schedule, numbered_scenario, register_part, run_job
 from flowsim.testing.drawing.choices import RandomChoices
@@ -187,3 +191,14 @@ def test_random_choices_stay_within_their_limits() -> None:
     assert {choices.integer(1, 3) for _ in range(50)} == {1, 2, 3}
     assert {len(choices.some(lambda: 0, 0, 2)) for _ in range(50)} == {0, 1, 2}
     assert {choices.often(100), choices.often(0)} == {True, False}
+
+
+@pytest.mark.parametrize(("number", "seed"), [(2, 3001), (5, 3003), (3, 3004), (6, 3004)])
+def test_phase_that_is_cancelled_leaves_a_snapshot(number: int, seed: int, tmp_path: Path) -> None:
+    scenario = numbered_scenario(number, family="unaligned", seed=seed)
+    assert any("cancel" in action for action in scenario.data["actions"])
+    assert any("async" in block for block in scenario.data["operators"].values())
+    compiled = compile_scenario(load_text(scenario.yaml, "drawn.yaml", tmp_path), out_dir=tmp_path, allow_python=True)
+    phases = Here(jobs_of_scenario(compiled)).run()
+    assert phases[0].answer.checkpoints
+    assert len(phases) == 1 + len(scenario.data["phases"])

@@ -173,29 +173,44 @@ final class Conductor {
             }
             long expected = notified + listening;
             awaitQuiet(() -> Seen.notifications() >= expected, GRACE_NANOS);
+            awaitQuiet(() -> tasks.stream().noneMatch(Conductor::isAtItsEnd), CALL_NANOS);
+            awaitQuiet(this::isEveryEndKnown, GRACE_NANOS);
         }
         completed = snapshots.completed();
         notified = Seen.notifications();
     }
 
     /** Whether all data of a job with checkpoints has ended: nothing but its last checkpoint is to come. */
-    private boolean waitsForLastCheckpoint() throws ReflectiveOperationException {
+    private boolean waitsForLastCheckpoint() {
         if (!takesLastCheckpoint || Script.ended() < sources || result.isDone() || hasFailed()) {
             return false;
         }
-        for (Task task : tasks) {
+        return tasks.stream().allMatch(task -> !isRunning(task) || isAtItsEnd(task));
+    }
+
+    /** Whether it has ended its data, and waits for a checkpoint to end itself. */
+    private static boolean isAtItsEnd(Task task) {
+        try {
             Object stream = field(Task.class, task, "invokable");
-            if (isRunning(task) && stream != null && !(Boolean) field(StreamTask.class, stream, "endOfDataReceived")) {
-                return false;
-            }
+            return isRunning(task) && (stream == null || (Boolean) field(StreamTask.class, stream, "endOfDataReceived"));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
         }
-        return true;
     }
 
     private void awaitQuiet(BooleanSupplier condition, long nanos) throws Exception {
         long deadline = System.nanoTime() + nanos;
         while (!condition.getAsBoolean() && !result.isDone() && !hasFailed() && System.nanoTime() < deadline) {
             TimeUnit.MICROSECONDS.sleep(100);
+        }
+    }
+
+    /** Whether Flink knows of all tasks that have ended: it takes no snapshot for want of one of which it does not. */
+    private boolean isEveryEndKnown() {
+        try {
+            return running(Map.of()) == tasks.stream().filter(Conductor::isRunning).count();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
         }
     }
 

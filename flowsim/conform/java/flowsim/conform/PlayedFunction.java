@@ -18,6 +18,7 @@ import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
 import org.apache.flink.streaming.api.functions.source.legacy.RichParallelSourceFunction;
 import org.apache.flink.streaming.api.operators.StreamSource;
 import org.apache.flink.streaming.api.watermark.Watermark;
+import org.apache.flink.streaming.runtime.tasks.OperatorChain;
 import org.apache.flink.streaming.runtime.tasks.SourceStreamTask;
 import org.apache.flink.streaming.runtime.tasks.StreamTask;
 
@@ -33,6 +34,8 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
     private transient Script script;
     private transient ListState<String> state;
     private transient Failures failures;
+    /** The thread of the task, which takes snapshots. */
+    private transient Thread task;
     private transient volatile CountDownLatch waiting;
     private transient volatile boolean hasBegun;
     private volatile boolean running = true;
@@ -53,7 +56,11 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
         if (task.getExecutionState() != ExecutionState.RUNNING || !(stream instanceof SourceStreamTask)) {
             return false;
         }
-        Object operator = Conductor.field(StreamTask.class, stream, "mainOperator"); // null if it had finished before
+        OperatorChain<?, ?> chain = (OperatorChain<?, ?>) Conductor.field(StreamTask.class, stream, "operatorChain");
+        if (chain == null || chain.isTaskDeployedAsFinished()) {
+            return false;
+        }
+        Object operator = chain.getMainOperator();
         Object function = operator instanceof StreamSource ? ((StreamSource<?, ?>) operator).getUserFunction() : null;
         return function instanceof PlayedFunction && !((PlayedFunction) function).hasBegun;
     }
@@ -65,6 +72,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
 
     @Override
     public void initializeState(FunctionInitializationContext context) throws Exception {
+        task = Thread.currentThread();
         int subtask = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
         script = new Script(node, subtask, Script.parsed(scripts).get(subtask));
         failures = Failures.of(node, subtask, getRuntimeContext().getTaskInfo().getAttemptNumber());
@@ -107,6 +115,7 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
                     script.end();
                     return;
                 }
+                letTaskGoFirst();
                 synchronized (context.getCheckpointLock()) {
                     play(script.entry(), context);
                     script.at++;
@@ -115,6 +124,13 @@ final class PlayedFunction extends RichParallelSourceFunction<Long> implements C
         } finally {
             ENDING.add(Thread.currentThread());
             BUSY.remove(this);
+        }
+    }
+
+    /** A snapshot that waited for the lock while this thread paused comes before the next record, as here. */
+    private void letTaskGoFirst() {
+        while (running && (task.getState() == Thread.State.BLOCKED || task.getState() == Thread.State.RUNNABLE)) {
+            Thread.yield();
         }
     }
 

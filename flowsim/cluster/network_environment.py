@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 from flowsim.cluster.components import SubtaskComponents
@@ -33,6 +34,29 @@ from flowsim.tasks.output_flusher import OutputFlusher
 from flowsim.tasks.stream_task import StreamTask
 
 
+class _FirstChannel(Random):
+    """Draws the last channel before the first one of a partitioner; an exploration chooses the first one."""
+
+    _random: Random
+    _scheduler: Scheduler
+    _actor: int
+    _edge: int
+
+    @classmethod
+    def of(cls, random: Random, scheduler: Scheduler, actor: int, edge: JobEdge) -> Random:
+        """Returns what draws for the partitioner of an edge: ``random`` unless it only draws where it begins."""
+        if edge.partitioner.name not in ("REBALANCE", "FORWARD"):
+            return random
+        drawing = cls()
+        drawing._random, drawing._scheduler, drawing._actor, drawing._edge = random, scheduler, actor, edge.id
+        return drawing
+
+    def randrange(self, channels: int) -> int:  # type: ignore[override]
+        """Returns the channel before the first one."""
+        first = (self._random.randrange(channels) + 1) % channels
+        return (self._scheduler.first_channel(channels, first, self._actor, self._edge) - 1) % channels
+
+
 class NetworkEnvironment:
     """Connects tasks to each other. Flink: NettyShuffleEnvironment.
 
@@ -51,6 +75,7 @@ class NetworkEnvironment:
         self.execution = execution
         self.settings: JobSettings = execution.job.graph.settings
         self._streams = streams
+        self._scheduler = scheduler
         self._components = components
         self._tasks = tasks
         self._pools: dict[int, NetworkBufferPool] = {}
@@ -83,7 +108,10 @@ class NetworkEnvironment:
         if edge.buffer_timeout_ms > 0:
             flusher = OutputFlusher(task.timers, task.outbox, edge.buffer_timeout_ms, edge.id)
         random = self._streams.stream("partitioner", edge.id, subtask.index)
-        partitioner = components.create_partitioner(edge.partitioner, count, edge.target.max_parallelism, random)
+        chance = (
+            _FirstChannel.of(random, self._scheduler, subtask.id, edge) if self._scheduler.explores_arrivals else random
+        )
+        partitioner = components.create_partitioner(edge.partitioner, count, edge.target.max_parallelism, chance)
         if isinstance(partitioner, KeyGroupStreamPartitioner):
             partitioner.target = edge.target.head.name
         if edge.max_traverse_size is not None and count > 1:

@@ -31,9 +31,7 @@ def left_out(graph: StreamGraph, failures: Sequence[RunFailure] = (), actions: S
         if node.is_legacy_source:
             sentences.append(f"the thread of {node.name} runs as far as it can")
     for edge in graph.edges:
-        name = resolved_partitioner(graph, edge).name
-        if name in ("REBALANCE", "RESCALE", "SHUFFLE") and graph.nodes[edge.target_id].parallelism > 1:
+        if resolved_partitioner(graph, edge).name == "SHUFFLE" and graph.nodes[edge.target_id].parallelism > 1:
             source, target = graph.nodes[edge.source_id].name, graph.nodes[edge.target_id].name
-            what = "the channels" if name == "SHUFFLE" else "the first channel"
-            sentences.append(f"the seed decides {what} of {name.lower()} from {source} to {target}")
+            sentences.append(f"the seed decides the channels of shuffle from {source} to {target}")
     return sentences

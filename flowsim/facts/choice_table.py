@@ -34,6 +34,8 @@ class ChoiceKind(IntEnum):
     """An action of the scenario happens."""
     TIME = 10
     """Time passes until the next timer."""
+    FIRST_CHANNEL = 11
+    """A task begins to send round robin with this channel."""
 
 
 CHOICES = Table(
@@ -42,8 +44,9 @@ CHOICES = Table(
      Column("ready", "i", "number of options"), Column("name", "b", "what the chosen option is", ChoiceKind),
      Column("actor", "i", "the actor (task id) on which the option has an effect; -1: any"),
      Column("number", "i", "arrive and credit: the task at the other end; answer: number of the call; flush: the edge; "
+            "first_channel: the channel; "
             "otherwise which of several of this kind; -1: none"),
-     Column("edge", "i", "arrive and credit: the edge, or -1 if the connection has the channels of all edges; otherwise -1")),
+     Column("edge", "i", "arrive, credit and first_channel: the edge, or -1 if a connection has all edges; otherwise -1")),
 )  # fmt: skip
 
 

@@ -114,6 +114,8 @@ class ExploringLoop(VirtualTimeLoop):
         self.step = START
         """The number of the step that runs."""
         self._touched: set[int] = set()
+        self._has_begun = False
+        """True once the first event happened; before that, the job is deployed."""
         self._asyncio_timers = count()
 
     def call_at_ns(
@@ -142,6 +144,15 @@ class ExploringLoop(VirtualTimeLoop):
 
     def on_clock_read(self) -> None:
         self._touched.add(CLOCK_READ)
+
+    def first_channel(self, channels: int, drawn: int, actor: int, edge: int) -> int:
+        """Chooses the first channel before the first event; a restarted task has the one that the seed draws."""
+        if self._has_begun or channels == 1:
+            return drawn
+        order = [(drawn + number) % channels for number in range(channels)]
+        index = self._choose([Option(("first_channel", actor, channel, edge), START) for channel in order])
+        self._source.executed({actor})
+        return order[index]
 
     def _next_round(self) -> None:
         if self._queue_immediate_events():
@@ -187,6 +198,7 @@ class ExploringLoop(VirtualTimeLoop):
             return
         if not options or self._may_time_pass():
             options.append(Option(TIME.key, START))
+        self._has_begun = True
         index = self._choose(options)
         if index < len(free):
             self._perform(free[index], self._free)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Literal
 
 What = Literal[
-    "arrive", "credit", "answer", "timer", "flush", "snapshot", "master", "failure", "action", "time", "turn"
+    "arrive",
+    "credit",
+    "answer",
+    "timer",
+    "flush",
+    "snapshot",
+    "master",
+    "failure",
+    "action",
+    "time",
+    "turn",
+    "first_channel",
 ]
 """What a choice decides: which of several events of this kind, or of other kinds, is the next."""
 

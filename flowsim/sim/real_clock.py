@@ -72,6 +72,10 @@ class RealClock:
     def on_clock_read(self) -> None:
         """Does nothing: nothing is chosen."""
 
+    def first_channel(self, channels: int, drawn: int, actor: int, edge: int) -> int:
+        """Returns the one that the seed draws."""
+        return drawn
+
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop
         # Epoch time that never decreases, even if the system clock is changed.

@@ -56,6 +56,7 @@ class RuntimeLoop(ExploringLoop):
         if not steps:
             self._quiescent()
             return
+        self._has_begun = True
         step = steps[self._choose([self._option(step) for step in steps])]
         if isinstance(step, int):
             self._touched.add(step)

@@ -37,6 +37,9 @@ class Scheduler(Protocol):
     def on_clock_read(self) -> None:
         """Called if an operator reads the processing time while ``explores_arrivals``."""
 
+    def first_channel(self, channels: int, drawn: int, actor: int, edge: int) -> int:
+        """Returns the channel with which a task begins to send round robin; ``drawn``: the one that the seed draws."""
+
     @property
     def has_due_events(self) -> bool:
         """True if events of the present time have not run yet, because the policy gave an actor its turn before them."""

@@ -142,6 +142,10 @@ class VirtualTimeLoop(AsyncioServices):
     def on_clock_read(self) -> None:
         """Does nothing: a policy chooses only among what is due."""
 
+    def first_channel(self, channels: int, drawn: int, actor: int, edge: int) -> int:
+        """Returns the one that the seed draws."""
+        return drawn
+
     @property
     def has_due_events(self) -> bool:
         return bool(self._due_events.origins)

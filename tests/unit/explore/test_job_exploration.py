@@ -16,7 +16,8 @@ from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_exploration import JobExploration, explore_job
 from flowsim.explore.outcome import Outcome
 from flowsim.explore.strategies.uniform import UniformRun
-from flowsim.sim.choice_token import ChoiceToken, Replayed, job_id
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed, job_id
+from flowsim.sim.exploring_loop import Space
 from tests.support.explore.tiny_jobs import compiled, explored
 
 ROWS = {"fields": {"n": "long"}, "rows": [[1], [2]]}
@@ -113,10 +114,10 @@ def test_results_of_a_program_are_explored_as_well() -> None:
         ({"settings": {"checkpointing": {"interval": "1 s"}}}, ["checkpoints start at their interval only"]),
         ({"actions": [{"cancel": {"at": "1 s"}}]}, ["actions have an effect only at their time"]),
         (
-            {"operators": {"both": {**UNION["operators"]["both"], "parallelism": 2, "partition": "rebalance"}}},
+            {"operators": {"both": {**UNION["operators"]["both"], "parallelism": 2, "partition": "shuffle"}}},
             [
-                "the seed decides the first channel of rebalance from Source: left to both",
-                "the seed decides the first channel of rebalance from Source: right to both",
+                "the seed decides the channels of shuffle from Source: left to both",
+                "the seed decides the channels of shuffle from Source: right to both",
             ],
         ),
     ],
@@ -124,3 +125,31 @@ def test_results_of_a_program_are_explored_as_well() -> None:
 def test_what_is_left_out_is_named(change: dict[str, Any], sentences: list[str]) -> None:
     scenario = compiled(UNION | change, Path("/nowhere"))
     assert left_out(scenario.stream_graph(), scenario.failures, scenario.actions) == sentences
+
+
+def rebalanced(rows: int) -> dict[str, Any]:
+    both = {**UNION["operators"]["both"], "input": "left", "parallelism": 2, "partition": "rebalance"}
+    left = {"collection": {**ROWS, "rows": [[number] for number in range(rows)]}}
+    sinks = {"all": {"input": "both", "collect": {}, "parallelism": 2}}
+    return UNION | {"sources": {"left": left}, "operators": {"both": both}, "sinks": sinks}
+
+
+def test_first_channel_of_round_robin_is_a_choice() -> None:
+    """Whichever of two channels the source begins with, the seed's is the default."""
+    job = explored(rebalanced(3))
+    found = explore_job(job, runs=100)
+    assert found.is_complete
+    rows = [one.outcome.rows["all"] for one in found.results.values()]
+    assert sorted(rows) == [[[(0, 0), (2, 2)], [(1, 1)]], [[(1, 1)], [(0, 0), (2, 2)]]]
+
+
+@pytest.mark.parametrize("space", ["order", "runtime"])
+def test_seed_decides_which_first_channel_is_the_default(space: Space) -> None:
+    first = set()
+    for seed in range(8):
+        job = explored(rebalanced(3) | {"settings": {"seed": seed}}, space)
+        default = job.run(Recorded(space))
+        first.add(default.rows["all"][0] == [(1, 1)])
+        other = job.run(Replayed(ChoiceToken(job_id(job.digest), ((0, 1),), space)))
+        assert other.rows["all"] == default.rows["all"][::-1]
+    assert first == {True, False}

@@ -16,7 +16,7 @@ from flowsim.cli.progress import CountProgress
 from flowsim.cli.tables import Column, show_table
 from flowsim.errors import BadInput
 from flowsim.explore.job_exploration import JobExploration, explore_job
-from flowsim.explore.outcome import Outcome, View
+from flowsim.explore.outcome import BOUND_REACHED, Outcome, View
 from flowsim.explore.shrink import shrunk
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken
@@ -146,7 +146,7 @@ class ExploredResults:
                     "status": one.outcome.status.value,
                     "cause": one.outcome.cause,
                     "sinks": one.outcome.rows,
-                    "replay": self.subject.repeat(one.token),
+                    "replay": self.subject.repeat(one.token, is_bounded=one.outcome.is_bounded),
                 }
                 for digest, one in found.results.items()
             ],
@@ -155,12 +155,15 @@ class ExploredResults:
                     "what": what,
                     "runs": runs,
                     "token": str(token),
-                    "replay": self.subject.repeat(token, is_checked=True),
+                    "replay": self._repeat(what, token),
                 }
                 for what, (token, runs) in self.findings.first.items()
             ],
             "exit_code": int(self.code),
         }
+
+    def _repeat(self, what: str, token: ChoiceToken) -> str:
+        return self.subject.repeat(token, is_checked=True, is_bounded=what == BOUND_REACHED)
 
     def show(self, console: Console, verbose: bool) -> None:
         """Prints the results as a table, and each finding with the command that repeats it."""
@@ -181,9 +184,12 @@ class ExploredResults:
         for what, (token, runs) in self.findings.first.items():
             counted = f"in {runs:,} of {count_text(self.findings.checked, 'checked run')}"
             console.print(f"{what}: {counted}", style="red", soft_wrap=True)
-            console.print(f"  reproduce: {self.subject.repeat(token, is_checked=True)}", soft_wrap=True)
+            console.print(f"  reproduce: {self._repeat(what, token)}", soft_wrap=True)
         if not self.findings.first and kinds:
-            console.print(f"repeat one: {self.subject.repeat(kinds[0].token)}", soft_wrap=True)
+            console.print(
+                f"repeat one: {self.subject.repeat(kinds[0].token, is_bounded=kinds[0].outcome.is_bounded)}",
+                soft_wrap=True,
+            )
 
 
 def _text(outcome: Outcome) -> str:

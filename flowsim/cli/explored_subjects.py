@@ -9,12 +9,13 @@ from typing import Protocol
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, RunTooLong
 from flowsim.explore.assumptions import left_out
-from flowsim.explore.explore import EXPLORED_BOUNDS, Step, explore_token
+from flowsim.explore.explore import Step, explore_token
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_graph import observe
+from flowsim.explore.outcome import BOUND_REACHED
 from flowsim.facts.kinds import Level
 from flowsim.laws.law import Verdict
 from flowsim.scenario.compiled import CompiledScenario
@@ -35,8 +36,8 @@ class Subject(Protocol):
     def check(self, token: ChoiceToken) -> list[str]:
         """Repeats a run; returns what it violated or did not meet. Raises BadInput for a token that does not fit."""
 
-    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
-        """Returns what the user enters to repeat a run, and to check it as the exploration did."""
+    def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
+        """Returns what the user enters to repeat a run, to check it as the exploration did, or to end it at its bounds."""
 
 
 class ScenarioSubject:
@@ -69,10 +70,13 @@ class ScenarioSubject:
 
     def check(self, token: ChoiceToken) -> list[str]:
         level = Level[self._record.upper()]
-        return _what(explore_token(self._compiled, token, record=level, until_ns=self._until_ns))
+        return _what(
+            explore_token(self._compiled, token, record=level, until_ns=self._until_ns, bounds=self.job.bounds)
+        )
 
-    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
+    def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         checks = ["--record", self._record, "--validate", "--engine", "python"] if is_checked else []
+        checks += ["--limit", f"steps={self.job.bounds.steps}"] if is_bounded else []
         return shlex.join([*self._again, "--token", str(token), *checks])
 
 
@@ -91,12 +95,14 @@ class ProgramSubject:
         return () if self.job.space == "runtime" else left_out(self._env.stream_graph())
 
     def check(self, token: ChoiceToken) -> list[str]:
-        run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level, bounds=EXPLORED_BOUNDS)
+        run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level, bounds=self.job.bounds)
         laws = [outcome.law for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
+        if isinstance(run.result.error, RunTooLong):
+            return [BOUND_REACHED]
         failed = [] if run.result.error is None else [f"the job {run.result.status.value}: {run.result.error}"]
         return [*(f"law {law} violated" for law in laws), *failed]
 
-    def repeat(self, token: ChoiceToken, *, is_checked: bool = False) -> str:
+    def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         call = "assert_laws" if is_checked else "run_job"
         return f"{call}({self._name.partition(':')[2]}(), schedule=Schedule.of({str(token)!r}))  # flowsim.testing"
 
@@ -105,5 +111,5 @@ def _what(step: Step) -> list[str]:
     found = [f"law {outcome.law} violated" for outcome in step.violated]
     found += [f"expected {unmet.what} not met: {unmet.expected}" for unmet in step.unmet]
     if not found and step.is_finding:
-        found.append(f"bound reached: {step.error}")
+        found.append(BOUND_REACHED)
     return found

@@ -199,12 +199,17 @@ def explore_once(
 
 
 def explore_token(
-    compiled: CompiledScenario, token: ChoiceToken, *, record: Level = Level.FULL, until_ns: int | None = None
+    compiled: CompiledScenario,
+    token: ChoiceToken,
+    *,
+    record: Level = Level.FULL,
+    until_ns: int | None = None,
+    bounds: RunBounds = EXPLORED_BOUNDS,
 ) -> Step:
-    """Repeats a run of the order space in memory and checks it. Raises BadInput if the token does not fit the job."""
+    """Repeats a run of an exploration in memory and checks it. Raises BadInput if the token does not fit the job."""
     token.check_job(compiled.scenario.digest())
     policy = ExploringPolicy(Replayed(token))
-    return _checked_run(compiled, token, compiled.run.seed, policy, record, None, until_ns, EXPLORED_BOUNDS)
+    return _checked_run(compiled, token, compiled.run.seed, policy, record, None, until_ns, bounds)
 
 
 def _checked_run(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.planned_job import planned_job
-from flowsim.cluster.run_bounds import UNBOUNDED
+from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
 from flowsim.cluster.run_events import CheckedEvents
 from flowsim.explore.explore import EXPLORED_BOUNDS
 from flowsim.explore.observed_graph import observe
@@ -17,21 +18,37 @@ from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import ExploringPolicy, Space
 
+_SURELY: Final = 50_000
+_TIMES: Final = 100
+"""Each run may have 50,000 callbacks of the event loop, and 100 for each step of the first run."""
+
 
 class ExploredJob:
     """A job that runs many times, and whose runs keep nothing but their results. ``digest``: of the job with its settings.
 
-    A run ends after 10 million steps, or at the bounds of ``options``.
+    A run ends at the bounds of ``options``; without any, after 10 million steps, or fewer as soon as a run has ended.
     """
 
     def __init__(self, graph: StreamGraph, options: RunOptions, digest: str, space: Space = "order") -> None:
-        options = replace(options, bounds=EXPLORED_BOUNDS) if options.bounds == UNBOUNDED else options
+        self._has_bounds = options.bounds != UNBOUNDED
+        options = options if self._has_bounds else replace(options, bounds=EXPLORED_BOUNDS)
         observed = observe(graph)
         self._ends = observed.ends
         self._options = replace(options, recorder=None, budget_records=None, policy=ExploringPolicy(Recorded(space)))
         self._execution = planned_job(observed.graph, self._options, CheckedEvents(self._options))
         self.digest = digest
         self.space: Space = space
+
+    @property
+    def bounds(self) -> RunBounds:
+        """The bounds of each run."""
+        return self._options.bounds
+
+    def bound_by(self, run: Recorded) -> None:
+        """Bounds further runs by a run that ended: one that needs very many more steps works without end."""
+        if not self._has_bounds:
+            steps = min(EXPLORED_BOUNDS.steps or _SURELY, _SURELY + _TIMES * run.decided)
+            self._options = replace(self._options, bounds=RunBounds(steps=steps))
 
     def run(self, source: Recorded) -> Outcome:
         return self.outcome(self.result(source))

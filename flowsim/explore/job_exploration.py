@@ -104,6 +104,8 @@ def explore_job(
                 exploration.is_strategy_finished = True
                 break
             outcome = job.run(source)
+            if not exploration.runs and not outcome.is_bounded:
+                job.bound_by(source)
             token = source.token(job.digest)
             is_new = exploration.add(outcome, token, is_sample=source is not sources.search)
             sources.ended(source, is_new)

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.connectors.memory import CollectSink
+from flowsim.errors import RunTooLong
 from flowsim.values.encoding import decode_value, encode_record
 
 View = Literal["exact", "bag"]
@@ -16,6 +17,9 @@ View = Literal["exact", "bag"]
 multiset."""
 
 VIEWS: Final[tuple[View, ...]] = ("exact", "bag")
+
+BOUND_REACHED: Final = "the run reached its bounds: it may work without end"
+"""The cause of a failure of every run that was ended at its bounds."""
 
 _ON_SINK: Final = "Sink: "
 
@@ -27,6 +31,8 @@ class Outcome:
     status: JobStatus
     cause: str
     sinks: tuple[tuple[str, tuple[tuple[bytes, ...], ...]], ...]
+    is_bounded: bool = False
+    """True if the run was ended at its bounds; what the sinks hold then is not part of the result."""
 
     def viewed(self, view: View) -> Outcome:
         """Returns the outcome without what a view ignores."""
@@ -69,4 +75,6 @@ def outcome_of(result: JobExecutionResult, ends: Mapping[str, CollectSink]) -> O
         )
         for name, end in ends.items()
     )
+    if isinstance(result.error, RunTooLong):
+        return Outcome(result.status, BOUND_REACHED, (), True)
     return Outcome(result.status, "" if result.error is None else str(result.error), sinks)

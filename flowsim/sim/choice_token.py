@@ -81,8 +81,11 @@ class Recorded:
     space: Space = "order"
     deviations: list[tuple[int, int]] = field(default_factory=list)
     choices: int = 0
+    decided: int = 0
+    """How many steps were decided, with those that had one option."""
 
     def choose(self, options: Sequence[Option]) -> int:
+        self.decided += 1
         index = self.decide(options)
         if len(options) > 1:
             if index:

@@ -158,7 +158,6 @@ class VirtualTimeLoop(AsyncioServices):
         self._ready_actors.append(actor)
 
     # Running.
-
     def run_forever(self) -> None:
         self._check_closed()
         if self._thread is not None or events._get_running_loop() is not None:
@@ -244,9 +243,8 @@ class VirtualTimeLoop(AsyncioServices):
 
     def _queue_chosen_event(self) -> None:
         """Queues the event that the policy chooses, or gives a turn: an actor may run before an event of the same time."""
-        origins = self._due_events.origins
-        index = self._choices.event(origins, or_turn=bool(self._ready_actors))
-        if index < len(origins):
+        index = self._choices.event(self._due_events.origins, or_turn=bool(self._ready_actors))
+        if index < len(self._due_events.origins):
             self._ready.append(self._due_events.take(index))
         else:
             self._give_turn()

@@ -62,6 +62,9 @@ class ExploredJob:
         """Returns the outcome of the run that has just ended."""
         return outcome_of(result, self._ends)
 
-    def rows_so_far(self) -> dict[str, list[object]]:
-        """Returns the values that each sink holds while a run goes on, or after it."""
-        return {sink_name(name): [value for value, _ in end.records()] for name, end in self._ends.items()}
+    def rows_so_far(self) -> dict[str, list[list[object]]]:
+        """Returns the values that each sink and subtask holds while a run goes on, or after it."""
+        return {
+            sink_name(name): [[value for value, _ in end.records(part)] for part in range(end.parallelism)]
+            for name, end in self._ends.items()
+        }

@@ -27,6 +27,12 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "the valve emits the highest watermark of its channels instead of the lowest",
             "valve",
         ),
+        FaultKind(
+            "idle_valve_not_flushed",
+            Component.VALVE,
+            "FLINK-7728: when its last active channel becomes idle, the valve does not emit the highest watermark",
+            "valve",
+        ),
         FaultKind("late_row_kept", Component.OPERATOR, "a late record is added to its window", "late-rows"),
         FaultKind("lose_credit", Component.READER, "the sender never receives a credit announcement", "credits"),
     )

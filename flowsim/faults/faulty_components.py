@@ -11,7 +11,7 @@ from flowsim.cluster.job_execution import RunOptions
 from flowsim.errors import BadInput
 from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault, FaultKind
 from flowsim.faults.channels import CreditLosingQueue, FaultyDeserializer, FaultyElements, LostCredits
-from flowsim.faults.event_time import LateKeepingLifetime, MaximumWatermarkValve
+from flowsim.faults.event_time import IdleValveWithoutMaximum, LateKeepingLifetime, MaximumWatermarkValve
 from flowsim.faults.fault_checks import check_faults, subtasks_with_fault
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
@@ -128,6 +128,8 @@ class FaultySubtaskComponents(SubtaskComponents):
     def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:
         if "valve_takes_maximum" in self.names(Component.VALVE):
             return MaximumWatermarkValve(channels, output)
+        if "idle_valve_not_flushed" in self.names(Component.VALVE):
+            return IdleValveWithoutMaximum(channels, output)
         return super().create_valve(channels, output)
 
     # Its outputs.

@@ -36,7 +36,9 @@ from flowsim.trace.time import event_time, moment_text
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.record_text import value_text
 
-_MOST_CHOICES: Final = 10_000
+_MOST_SHOWN: Final = 12
+"""Elements of a channel, and rows of a sink."""
+_MOST_STEPS_SHOWN: Final = 100
 
 
 class Subject(Protocol):
@@ -109,8 +111,6 @@ class Game:
         """Makes all further choices by default: the event that was possible first."""
         with self._lock:
             run = play(self._subject.job, self.choices, pauses=False)
-            if run.source.choices > _MOST_CHOICES:
-                raise BadInput(f"the run has more than {_MOST_CHOICES:,} choices")
             return self._go(tuple(step.chosen for step in run.source.steps if step.choice is not None))
 
     def recording(self, choices: tuple[int, ...]) -> Recording:
@@ -154,10 +154,11 @@ class Game:
             "now": moment_text(run.end.now_ns),
             "options": self._options(run, words),
             "log": list(_log(run, words)),
-            "channels": [{"name": name, "waiting": waiting} for name, waiting in words.waiting(run.end, run)],
+            "channels": [{"name": name, "waiting": _first(all_)} for name, all_ in words.waiting(run.end, run)],
             "tasks": _tasks(run, Names(recording)),
             "sinks": [
-                {"name": name, "rows": [value_text(row) for row in rows]} for name, rows in run.end.sinks.items()
+                {"name": name, "rows": _last([value_text(row) for part in parts for row in part])}
+                for name, parts in run.sinks.items()
             ],
             **(self._paused(run) if run.is_paused else self._ended(run)),
         }
@@ -209,8 +210,9 @@ def _step_of_choice(run: PlayedRun, choice: int) -> int:
 
 
 def _log(run: PlayedRun, words: Words) -> Iterator[dict[str, Any]]:
-    """Yields the steps so far: what was chosen, or was the only option, and what happened then."""
-    for number, step in enumerate(run.source.steps):
+    """Yields the last steps so far: what was chosen, or was the only option, and what happened then."""
+    steps = list(enumerate(run.source.steps))
+    for number, step in steps[-_MOST_STEPS_SHOWN:]:
         after = run.end_of(number)
         yield {
             "choice": step.choice,
@@ -252,3 +254,13 @@ def _watermarks(run: PlayedRun, table: Table, task: int) -> Iterator[tuple[int, 
 def _watermark_text(watermark: TaskWatermark) -> str:
     text = "none" if watermark.time_ms == NO_TIMESTAMP else event_time(watermark.time_ms)
     return text if watermark.active else f"{text} (idle)"
+
+
+def _first(texts: list[str]) -> list[str]:
+    more = len(texts) - _MOST_SHOWN
+    return texts if more <= 0 else [*texts[:_MOST_SHOWN], f"and {more:,} more"]
+
+
+def _last(texts: list[str]) -> list[str]:
+    more = len(texts) - _MOST_SHOWN
+    return texts if more <= 0 else [f"{more:,} before", *texts[-_MOST_SHOWN:]]

@@ -34,14 +34,20 @@ FACTS_OF_STEPS: Final = (
 )  # fmt: skip
 """The tables whose facts the page shows step by step."""
 
+MOST_STEPS: Final = 2_000
+"""Of a run that is played."""
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The run just before a step: how much of each table was recorded, the sinks, and the time since the start."""
+    """The run just before a step: how much was recorded in each table and written to each sink, and the time."""
 
     rows: Mapping[str, int]
-    sinks: Mapping[str, list[object]]
+    """Facts by table."""
+    written: Mapping[str, list[int]]
+    """Rows by sink and subtask."""
     now_ns: int
+    """Since the start of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,10 @@ class GivenChoices(Recorded):
         is_choice = len(keys) > 1
         if self.waiting:  # the run ends
             return 0
+        if len(self.steps) >= MOST_STEPS:
+            raise BadInput(
+                f"the run has more than {MOST_STEPS:,} steps: play a smaller job, or end it with settings.until"
+            )
         if is_choice and self.choices >= len(self._given) and self._pauses:
             self.waiting = keys
             self._on_pause()
@@ -101,6 +111,8 @@ class PlayedRun:
     source: GivenChoices
     result: JobExecutionResult
     outcome: Outcome
+    sinks: Mapping[str, list[list[object]]]
+    """What each sink and subtask holds at the end."""
     end: Moment
 
     @property
@@ -127,7 +139,7 @@ def play(
 ) -> PlayedRun:
     """Runs a job with the given choices, and pauses it at the next one. ``on_pause`` gets the choices and facts so far.
 
-    Raises BadInput for an option that there is not.
+    Raises BadInput for an option that there is not, and for a run of too many steps.
     """
     facts = MemoryRecorder(Level.FULL)
     paused: list[Moment] = []
@@ -135,7 +147,7 @@ def play(
     def moment() -> Moment:
         loop = asyncio.get_running_loop()
         now_ns = loop.now_ns - START_NS if isinstance(loop, VirtualTimeLoop) else 0
-        return Moment(_counted(facts), job.rows_so_far(), now_ns)
+        return Moment(_counted(facts), _written(job.rows_so_far()), now_ns)
 
     def pause() -> None:
         paused.append(moment())
@@ -148,8 +160,13 @@ def play(
         if not source.waiting:
             raise
         result = interrupted.result
-    end = paused[0] if paused else Moment(_counted(facts), job.rows_so_far(), result.elapsed_ns)
-    return PlayedRun(facts, source, result, job.outcome(result), end)
+    sinks = job.rows_so_far()
+    end = paused[0] if paused else Moment(_counted(facts), _written(sinks), result.elapsed_ns)
+    return PlayedRun(facts, source, result, job.outcome(result), sinks, end)
+
+
+def _written(sinks: Mapping[str, list[list[object]]]) -> dict[str, list[int]]:
+    return {name: [len(part) for part in parts] for name, parts in sinks.items()}
 
 
 def _counted(facts: MemoryRecorder) -> dict[str, int]:

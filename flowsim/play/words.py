@@ -94,8 +94,9 @@ class Words:
         ]
         if len(texts) > _MOST_EFFECTS:
             texts = [*texts[: _MOST_EFFECTS - 1], f"and {len(texts) - _MOST_EFFECTS + 1} more facts"]
-        for sink, rows in after.sinks.items():
-            texts += [f"sink {sink} gets {value_text(row)}" for row in rows[len(before.sinks[sink]) :]]
+        for sink, parts in run.sinks.items():
+            for part, begin, end in zip(parts, before.written[sink], after.written[sink], strict=False):
+                texts += [f"sink {sink} gets {value_text(row)}" for row in part[begin:end]]
         return texts
 
     def waiting(self, end: Moment, run: PlayedRun) -> Iterator[tuple[str, list[str]]]:
@@ -117,7 +118,8 @@ class Words:
         to, by = self._names.short_task(target), self._names.short_task(source)
         if not elements:
             return f"{to} gets the next buffer from {by}, and does not read it yet"
-        return f"{to} gets {' and '.join(elements)} from {by}"
+        listed = " and ".join(filter(None, [", ".join(elements[:-1]), elements[-1]]))
+        return f"{to} gets {listed} from {by}"
 
     def _element(self, table: str, row: tuple[int, ...]) -> str:
         kind, timestamp, record = (_value(table, row, name) for name in ("kind", "timestamp", "fingerprint"))

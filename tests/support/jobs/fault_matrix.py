@@ -30,6 +30,7 @@ from flowsim.graph.stream_graph import StreamGraph
 from flowsim.operators.async_wait.latency import RecordLatency
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction, SomeCalls
 from tests.support.faults import Fault
+from tests.support.jobs.idle_channels import idle_channels
 from tests.support.jobs.restarted_job import skewed_job
 
 FLUSHED_MS = 250
@@ -75,6 +76,10 @@ CASES = (
     _case("swap_elements", "window", "channel-fifo", at=1),
     _case("corrupt_element", "window", "channel-fifo", at=1, channel_fifo=4),
     _case("valve_takes_maximum", "window", "valve"),
+    FaultCase(
+        "idle_valve_not_flushed in a job with idle channels", Fault("idle_valve_not_flushed"), frozenset({"valve"}),
+        job=idle_channels,
+    ),
     _case("window_loses_row", "window", "window-fire", window_fire=2),
     _case("window_fires_early", "window", "window-fire"),
     _case(

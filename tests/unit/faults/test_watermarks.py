@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.faults.event_time import MaximumWatermarkValve
+from flowsim.faults.event_time import IdleValveWithoutMaximum, MaximumWatermarkValve
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
@@ -51,6 +51,16 @@ def test_maximum_valve_ignores_unaligned_channel() -> None:
     valve.input_watermark_status(ACTIVE, 1)
     valve.input_watermark(3, 1)
     assert emitted.elements == [10]
+
+
+def test_idle_valve_does_not_emit_the_highest_watermark() -> None:
+    emitted = Emitted()
+    valve = IdleValveWithoutMaximum(2, emitted)
+    valve.input_watermark(10, 0)
+    valve.input_watermark(20, 1)
+    valve.input_watermark_status(IDLE, 1)
+    valve.input_watermark_status(IDLE, 0)
+    assert emitted.elements == [10, IDLE]
 
 
 def test_early_strategy_emits_watermark_ahead_of_records() -> None:

@@ -132,6 +132,35 @@ def test_recording_of_a_position_ends_at_the_choice(tmp_path: Path) -> None:
     assert 12 not in events, "no task is canceled"
 
 
+ENDLESS = """\
+flowsim: 1
+name: endless
+settings: {until: 1000 h}
+sources:
+  ticks: {generator: {count: 30000, pace: 1 s, fields: {n: {sequence: {}}}}}
+operators: {both: {input: ticks, map: {select: {n: n}}, chaining: never}}
+sinks: {out: {input: both, collect: {}}}
+"""
+
+
+def test_run_of_too_many_steps_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "endless.yaml").write_text(ENDLESS)
+    with pytest.raises(BadInput, match="the run has more than 2,000 steps"):
+        game_of(tmp_path / "endless.yaml", tmp_path).finish()
+
+
+def test_long_lists_are_shortened(tmp_path: Path) -> None:
+    (tmp_path / "long.yaml").write_text(
+        "flowsim: 1\nname: long\nsources:\n"
+        f"  one: {{collection: {{fields: {{n: long}}, rows: {[[n] for n in range(20)]}}}}}\n"
+        "  two: {collection: {fields: {n: long}, rows: [[0]]}}\n"
+        "operators: {both: {input: [one, two], map: {select: {n: n}}}}\nsinks: {out: {input: both, collect: {}}}\n"
+    )
+    game = game_of(tmp_path / "long.yaml", tmp_path)
+    assert game.state()["channels"][0]["waiting"][-2:] == ["record [11]", "and 11 more"]
+    assert game.finish()["sinks"] == [{"name": "out", "rows": ["9 before", *(f"[{n}]" for n in range(9, 20)), "[0]"]}]
+
+
 @pytest.mark.parametrize(
     ("move", "message"),
     [

@@ -38,11 +38,15 @@ def choices_of(token: ChoiceToken) -> list[int]:
 
 @cache
 def solutions(name: str) -> list[tuple[int, ...]]:
-    """The choices of one run of each result of the order space that reaches the goal; the search has finished."""
+    """The choices of one run of each result of the order space that reaches the goal; the search has finished.
+
+    Runs with equal results can differ in the laws that they violate, so a goal that is a law needs all runs.
+    """
     puzzle = puzzle_of(name)
     job = subject_of(puzzle.scenario, Path("/nowhere")).job
     tokens: list[ChoiceToken] = []
-    found = explore_job(job, 5_000, on_run=lambda _, token, is_new: tokens.append(token) if is_new else None)
+    of_law = isinstance(puzzle.goal, Violates)
+    found = explore_job(job, 5_000, on_run=lambda _, token, is_new: tokens.append(token) if is_new or of_law else None)
     assert found.is_complete
     runs = [play(job, choices_of(token), pauses=False) for token in tokens]
     reached = [run for run in runs if is_reached(puzzle.goal, run)]

@@ -19,18 +19,6 @@ from flowsim.watermark.idleness import WatermarksWithIdleness
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 
-def _become_idle_without_maximum(self: StatusWatermarkValve, channel: int) -> None:
-    self._idle[channel] = True
-    self._aligned[channel] = False
-    self._active_count -= 1
-    held_output = self._watermarks[channel] == self.last_output_watermark
-    if self._active_count == 0:
-        self.last_output_status = WatermarkStatus.IDLE
-        self._output.emit_watermark_status(WatermarkStatus.IDLE)
-    elif held_output:
-        self._emit_minimum()
-
-
 def _combine_without_maximum(self: CombinedWatermarkStatus) -> tuple[int, bool]:
     active = [partial.watermark for partial in self.partials if not partial.idle]
     return (min(active), False) if active else (self.combined_watermark, True)
@@ -123,7 +111,7 @@ BUGS_OF_EVENT_TIME = (
         "FLINK-7728",
         "#4747",
         "When the last active channel becomes idle, the valve does not emit the maximum of all channels.",
-        replaced(StatusWatermarkValve, "_become_idle", _become_idle_without_maximum),
+        Fault("idle_valve_not_flushed"),
         """\
 sources:
   left: {script: {fields: {n: long}, subtasks: [[{watermark: 10}, {idle: true}]]}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
 from typing import Any, Final
@@ -61,6 +61,8 @@ class Findings:
     checked: int = 0
     first: dict[str, tuple[ChoiceToken, int]] = field(default_factory=dict)
     """A run of each finding, and the number of runs that have it."""
+    passing: dict[str, int] = field(default_factory=dict)
+    """The number of the last choice of each finding's run without which a run does not have it."""
 
     def add(self, token: ChoiceToken, found: Sequence[str]) -> None:
         """Adds a checked run."""
@@ -73,7 +75,20 @@ class Findings:
         """Replaces the run of each finding by one with fewer choices of its own."""
         for number, (what, (token, runs)) in enumerate(list(self.first.items())[:_SHRUNK]):
             progress(number, min(len(self.first), _SHRUNK), f"shrinking: {what}")
-            self.first[what] = shrunk(token, partial(_has, subject, what), _REPLAYS), runs
+            smallest = shrunk(token, partial(_has, subject, what), _REPLAYS)
+            self.first[what] = smallest, runs
+            self._find_passing(what, smallest, subject)
+
+    def _find_passing(self, what: str, token: ChoiceToken, subject: Subject) -> None:
+        """Looks for the nearest run without the finding: the same choices but one, which is as late as possible."""
+        for number, _ in reversed(token.deviations):
+            fewer = replace(token, deviations=tuple(each for each in token.deviations if each[0] != number))
+            try:
+                if what not in subject.check(fewer):
+                    self.passing[what] = number
+                    return
+            except BadInput:  # the other choices do not fit without it
+                continue
 
 
 def _has(subject: Subject, what: str, token: ChoiceToken) -> bool:
@@ -156,6 +171,8 @@ class ExploredResults:
                     "runs": runs,
                     "token": str(token),
                     "replay": self._repeat(what, token),
+                    "explain": self.subject.explain(token),
+                    "decisive_choice": self.findings.passing.get(what),
                 }
                 for what, (token, runs) in self.findings.first.items()
             ],
@@ -185,6 +202,10 @@ class ExploredResults:
             counted = f"in {runs:,} of {count_text(self.findings.checked, 'checked run')}"
             console.print(f"{what}: {counted}", style="red", soft_wrap=True)
             console.print(f"  reproduce: {self._repeat(what, token)}", soft_wrap=True)
+            if explain := self.subject.explain(token):
+                console.print(f"  explain: {explain}", soft_wrap=True)
+            if (passing := self.findings.passing.get(what)) is not None:
+                console.print(f"  without choice {passing} of the token it does not happen", soft_wrap=True)
         if not self.findings.first and kinds:
             console.print(
                 f"repeat one: {self.subject.repeat(kinds[0].token, is_bounded=kinds[0].outcome.is_bounded)}",

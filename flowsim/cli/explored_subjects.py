@@ -39,6 +39,9 @@ class Subject(Protocol):
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         """Returns what the user enters to repeat a run, to check it as the exploration did, or to end it at its bounds."""
 
+    def explain(self, token: ChoiceToken) -> str | None:
+        """Returns what the user enters to see the choices of a run as sentences; None if there is no such command."""
+
 
 class ScenarioSubject:
     """A scenario; ``again`` is the command that runs it, at most for ``until_ns``. Raises BadInput for one with phases."""
@@ -79,6 +82,9 @@ class ScenarioSubject:
         checks += ["--limit", f"steps={self.job.bounds.steps}"] if is_bounded else []
         return shlex.join([*self._again, "--token", str(token), *checks])
 
+    def explain(self, token: ChoiceToken) -> str | None:
+        return shlex.join(["flowsim", "explain", *self._again[2:], "--token", str(token)])
+
 
 class ProgramSubject:
     """A job that a Python function builds: ``name`` is ``module:function``."""
@@ -105,6 +111,9 @@ class ProgramSubject:
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         call = "assert_laws" if is_checked else "run_job"
         return f"{call}({self._name.partition(':')[2]}(), schedule=Schedule.of({str(token)!r}))  # flowsim.testing"
+
+    def explain(self, token: ChoiceToken) -> str | None:
+        return None
 
 
 def _what(step: Step) -> list[str]:

@@ -113,6 +113,32 @@ class Game:
             run = play(self._subject.job, self.choices, pauses=False)
             return self._go(tuple(step.chosen for step in run.source.steps if step.choice is not None))
 
+    def explained(self, token: ChoiceToken) -> Mapping[str, Any]:
+        """Returns the state at the end of a token's run; a step of its ``log`` also has what is the ``default`` there.
+
+        Raises BadInput for a token that does not fit the job.
+        """
+        token.check_job(self._subject.job.digest)
+        options = dict(token.deviations)
+        given = tuple(options.get(number, 0) for number in range(max(options, default=-1) + 1))
+        defaults = {}
+        for number in options:
+            shown = self.go_to(given[:number])
+            if given[number] >= len(shown["options"]):
+                raise BadInput(
+                    f"choice {number}: there are {len(shown['options'])} options, the token needs {given[number] + 1}; the job "
+                    "or flowsim changed"
+                )
+            defaults[number] = shown["options"][0]
+        self.go_to(given)
+        end = self.finish()
+        return {**end, "log": [{**step, "default": defaults.get(step["choice"])} for step in end["log"]]}
+
+    def go_to(self, choices: tuple[int, ...]) -> Mapping[str, Any]:
+        """Goes to the position that has these choices."""
+        with self._lock:
+            return self._go(choices)
+
     def recording(self, choices: tuple[int, ...]) -> Recording:
         """Returns the recording of a position where the game was. Raises BadInput for another one."""
         with self._lock:

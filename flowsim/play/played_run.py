@@ -25,7 +25,7 @@ from flowsim.facts.schema import (
 )
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.choice_token import Recorded
-from flowsim.sim.exploring_loop import Option
+from flowsim.sim.exploring_loop import Option, Space
 from flowsim.sim.origin import OptionKey
 from flowsim.sim.virtual_time_loop import START_NS, VirtualTimeLoop
 
@@ -73,8 +73,9 @@ class GivenChoices(Recorded):
         on_pause: Callable[[], object] = lambda: None,
         *,
         pauses: bool = True,
+        space: Space = "order",
     ) -> None:
-        super().__init__()
+        super().__init__(space)
         self.steps: list[Step] = []
         self.waiting: tuple[OptionKey, ...] = ()
         """The options of the choice at which the run pauses; empty if it does not pause."""
@@ -153,7 +154,7 @@ def play(
         paused.append(moment())
         on_pause(source, facts)
 
-    source = GivenChoices(choices, moment, pause, pauses=pauses)
+    source = GivenChoices(choices, moment, pause, pauses=pauses, space=job.space)
     try:
         result = job.result(source, facts)
     except RunInterrupted as interrupted:

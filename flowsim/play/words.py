@@ -51,6 +51,7 @@ _OTHERS: Final = {
     "snapshot": "a snapshot of {} is written",
     "answer": "a call of {} is answered",
     "timer": "a timer of {} fires",
+    "turn": "{} runs",
     "credit": "credits for {} arrive",
     "master": "a timer of the job manager fires",
     "failure": "a failure of the scenario happens",
@@ -74,6 +75,8 @@ class Words:
             return _time_passes(before, after)
         if what == "arrive":
             return self._arrival(numbers, before, run, after)
+        if what == "first_channel":
+            return f"{self._names.short_task(numbers[0])} begins to send round robin with channel {numbers[1]}"
         if what == "answer" and (answered := self._answered(numbers[0], before, run, after)):
             return answered
         if what == "timer" and (fired := self._fired(before, run, after)):

@@ -1,0 +1,71 @@
+"""``flowsim explain``: the choices of an explored run as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from flowsim.cli.command import Answer, command, duration_argument
+from flowsim.cli.commands.play import Description
+from flowsim.cli.explored_subjects import ScenarioSubject
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose
+from flowsim.cli.scenarios import compiled_scenario, write_warnings
+from flowsim.play.game import Game
+from flowsim.quantities import count_text
+from flowsim.sim.choice_token import ChoiceToken
+
+TokenText = Annotated[
+    str, typer.Option("--token", metavar="TOKEN", help="The token of a run that flowsim explore or play printed.")
+]
+
+
+@command
+def explain(
+    scenario: ScenarioFile,
+    token: TokenText,
+    until: Until = None,
+    set_: Set = None,
+    limit: Limit = None,
+    allow_python: AllowPython = False,
+    allow_path: AllowPath = False,
+    verbose: Verbose = False,
+    json_output: Json = False,
+) -> Answer:
+    """Explain the choices of an explored run: what happened, and what the default was. -v prints every step."""
+    run = ChoiceToken.parse(token)
+    until_ns = duration_argument("--until", until)
+    with TemporaryDirectory(prefix="flowsim-explain-") as folder:
+        compiled = compiled_scenario(scenario, Path(folder) / "out", set_, allow_python, allow_path, limit, until_ns)
+        write_warnings(compiled)
+        subject = ScenarioSubject(compiled, ["flowsim", "run", str(scenario)], "full", until_ns, run.space)
+        game = Game(subject, compiled.scenario.model.name, Path(folder) / "positions", Description(compiled))
+        end = game.explained(run)
+    document = {name: end[name] for name in ("log", "ended", "sinks", "findings", "token")}
+    return Answer(document, lambda console: _show(console, end, len(run.deviations), verbose))
+
+
+def _show(console: Console, end: Mapping[str, Any], deviations: int, verbose: bool) -> None:
+    console.print(f"{count_text(deviations, 'choice')} other than the default", style="bold")
+    for step in end["log"]:
+        default = step["default"]
+        if default is None and not verbose:
+            continue
+        number = "" if step["choice"] is None else f"choice {step['choice']}: "
+        console.print(f"{number}{step['text']}", soft_wrap=True, markup=False, highlight=False)
+        if default is not None:
+            console.print(f"  by default: {default}", style="yellow", soft_wrap=True, markup=False, highlight=False)
+        for effect in step["effects"]:
+            console.print(f"  {effect}", soft_wrap=True, markup=False, highlight=False)
+    ended = end["ended"]
+    console.print(
+        f"the job {ended['status']}{': ' if ended['cause'] else ''}{ended['cause']}", soft_wrap=True, markup=False
+    )
+    for sink in end["sinks"]:
+        console.print(f"  sink {sink['name']}: {' '.join(sink['rows']) or '-'}", soft_wrap=True, markup=False)
+    for finding in end["findings"]:
+        console.print(f"  {finding}", style="red", soft_wrap=True, markup=False)

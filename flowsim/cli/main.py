@@ -42,7 +42,10 @@ _COMMANDS: Final = {
         "explore",
         "Run a scenario under many schedules in memory and check the laws, or list all results that it can have.",
     ),
-    "explain": ("explain", "Explain the choices of an explored run: what happened, and what the default was."),
+    "explain": (
+        "explain",
+        "Explain the choices of an explored run: what happened, and what the default was. -v prints every step.",
+    ),
     "play": (
         "play",
         "Decide which event of a job is the next, on a page that shows what it does, or solve a puzzle (--list).",

@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 7_180,
+    "cli": 7_330,
     "cluster": 5_450,
     "conform": 3_450,
     "connectors": 6_800,
@@ -28,7 +28,7 @@ LINES_OF_PYTHON = {
     "mailbox": 400,
     "network": 7_300,
     "operators": 11_100,
-    "play": 950,
+    "play": 1_000,
     "recording": 3_150,
     "report": 2_350,
     "scenario": 11_500,

@@ -205,6 +205,7 @@ def test_explore_with_all_seeds_continues_after_finding(flowsim: Any, write: Any
         "",
         "run",
         "watch",
+        "play",
         "validate",
         "replay",
         "explore",

@@ -25,6 +25,7 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE
+from flowsim.network.partitions.separating_result_partition import SeparatingResultPartition
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
 from flowsim.network.writers.record_writer import NO_FLUSHER, RecordWriter
 from flowsim.sim.rng import RandomStreams
@@ -151,7 +152,7 @@ class NetworkEnvironment:
             file = self._spill.path / f"edge-{edge.id}-subtask-{subtask.index}"
             return BlockingResultPartition(count, pool, task, file, trace=full, first_channel=first_channel)
         debloat = settings.buffer_debloat
-        return ResultPartition(
+        return (SeparatingResultPartition if self._scheduler.separates_elements else ResultPartition)(
             count,
             pool,
             task,

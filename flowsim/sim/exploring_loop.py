@@ -101,7 +101,7 @@ class ExploringLoop(VirtualTimeLoop):
     timer of a task has an effect. Credits, and the ends of data and of channels, arrive at once.
     """
 
-    explores_arrivals = True
+    explores_arrivals = separates_elements = True
 
     at_any_time: ClassVar = frozenset({"arrive", "credit", "answer"})
     """The events that wait for nothing but their turn: how long a network or a client takes is left open."""

@@ -66,7 +66,7 @@ class RealClock:
     """
 
     is_virtual = False
-    explores_arrivals = False
+    explores_arrivals = separates_elements = False
     has_due_events = False
 
     def on_clock_read(self) -> None:

@@ -24,6 +24,7 @@ class RuntimeLoop(ExploringLoop):
 
     at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "flush"})
 
+    separates_elements = False
     _last_actor = _NO_ACTOR
 
     def wake(self, actor: int) -> None:

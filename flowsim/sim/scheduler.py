@@ -34,6 +34,10 @@ class Scheduler(Protocol):
     def explores_arrivals(self) -> bool:
         """True if the order of arrivals is explored: then each channel has a connection of its own."""
 
+    @property
+    def separates_elements(self) -> bool:
+        """True if each element that leaves at once travels in a buffer of its own, so that others can come between."""
+
     def on_clock_read(self) -> None:
         """Called if an operator reads the processing time while ``explores_arrivals``."""
 

@@ -47,7 +47,7 @@ class VirtualTimeLoop(AsyncioServices):
     """
 
     is_virtual = True
-    explores_arrivals = False
+    explores_arrivals = separates_elements = False
 
     def __init__(
         self,

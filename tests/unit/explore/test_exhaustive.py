@@ -15,7 +15,7 @@ from tests.support.explore.brute_force import AllOrders, compare, results
 from tests.support.explore.tiny_jobs import explored
 
 FIELDS = {"n": "long"}
-SMALL = (4, 13, 19, 23, 31, 41, 43, 49, 68, 5008)
+SMALL = (4, 13, 19, 23, 31, 43, 49, 74, 80, 5008)
 """Tiny jobs with few orders, of all kinds of operators."""
 
 
@@ -57,6 +57,20 @@ def test_orders_without_a_common_receiver_are_one_run_for_each_first_channel() -
     scenario["sinks"]["other"] = {"input": "right", "collect": {}, "parallelism": 2}
     search = ExhaustiveSearch()
     assert (len(results(explored(scenario), search)), search.runs) == (2, 2)
+
+
+def test_records_that_leave_in_one_step_can_be_read_apart() -> None:
+    """The right source's record comes before, between or after the two records that the flat_map makes of one."""
+    lines = {"collection": {"fields": {"line": "string"}, "rows": [["a b"]]}}
+    operators = {
+        "words": {"input": "left", "flat_map": {"each": "split(line)", "into": "word"}},
+        "both": {"input": ["words", "right"], "map": {"select": {"word": "word"}}},
+    }
+    right = {"collection": {"fields": {"word": "string"}, "rows": [["c"]]}}
+    sinks = {"all": {"input": "both", "collect": {}}}
+    job = {**union(1), "sources": {"left": lines, "right": right}, "operators": operators, "sinks": sinks}
+    search = ExhaustiveSearch()
+    assert len(results(explored(job), search)) == 3
 
 
 @pytest.mark.parametrize("seed", SMALL)

@@ -232,7 +232,7 @@ def _checked_run(
         until_ns=until_ns,
         bounds=bounds,
     )
-    outcomes: Sequence[Outcome] = judged_in_memory(run)
+    outcomes: Sequence[Outcome] = judged_in_memory(run, explored=isinstance(policy, ExploringPolicy))
     return Step(
         seed,
         token,
@@ -245,9 +245,9 @@ def _checked_run(
     )
 
 
-def judged_in_memory(run: ScenarioRun) -> list[Outcome]:
+def judged_in_memory(run: ScenarioRun, *, explored: bool = False) -> list[Outcome]:
     """Returns the law outcomes of a run without an output directory. An unfinished run is checked as a prefix."""
     if run.facts is None:
         raise BadInput("the run was not recorded, so it cannot be checked")
     status = _PREFIX.get(run.result.status, RunStatus.FAILED)
-    return check_all(run.facts, status.value)
+    return check_all(run.facts, status.value, explored=explored)

@@ -15,6 +15,7 @@ from flowsim.laws.catalogue import LAWS
 from flowsim.laws.findings import Findings, FoundByLaw
 from flowsim.laws.job_graph import JobGraph, Task, connected_tasks, job_graph
 from flowsim.laws.job_history import NO_CHECKPOINT
+from flowsim.laws.lateness import without_lateness
 from flowsim.laws.law import Attempts, KeyPart, Law, OfKeys, Outcome, Verdict, reads_of
 from flowsim.laws.machine import Machine
 from flowsim.laws.slices import AttemptFacts, Slice, slices_in_memory
@@ -197,10 +198,11 @@ Judging = Generator[Errand, Judgement, list[Outcome]]
 """Yields passes one after another, receives the result of each, and returns the outcomes."""
 
 
-def judging(graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "") -> Judging:
+def judging(graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "", *, explored: bool = False) -> Judging:
     """Checks a run against laws that apply to it: one pass, and more if suspects must be examined exactly.
 
-    The caller decides where the passes run. ``reason``: what could not be checked.
+    The caller decides where the passes run. ``reason``: what could not be checked. In an ``explored`` run
+    tasks and timers can be late.
     """
     judgement = yield Errand(tuple(laws))
     made = []
@@ -218,7 +220,7 @@ def judging(graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "")
                     answers = again.answers[law.id].get(joined.attempt, {})
                     join(joined.graph, answers, joined.whole, found)
         made.append(_outcome(law, found, graph, whole, reason))
-    return made
+    return without_lateness(made) if explored else made
 
 
 class _Join(NamedTuple):
@@ -309,15 +311,20 @@ def applicable(laws: Sequence[Law], graph: JobGraph, level: Level) -> tuple[list
     return judged, others
 
 
-def check_all(facts: AttemptFacts, status: str = WHOLE, laws: Sequence[Law] = LAWS) -> list[Outcome]:
+def check_all(
+    facts: AttemptFacts, status: str = WHOLE, laws: Sequence[Law] = LAWS, *, explored: bool = False
+) -> list[Outcome]:
     """One outcome per law, for facts in memory.
 
     ``status`` is how the run ended (``recording.manifest.RunStatus``); facts with any status other than ``complete``
-    are a prefix. ``docs/laws.md`` defines what each law counts.
+    are a prefix. ``explored``: as for ``judging``. ``docs/laws.md`` defines what each law counts.
     """
     graph, whole = job_graph(facts), status == WHOLE
     judged, others = applicable(laws, graph, facts.level)
     slices = list(slices_in_memory(facts, reads_of(judged, graph)))
-    made = judge(lambda errand: examine(slices, graph, errand, whole, graph.tasks), judging(graph, judged, whole))
+    made = judge(
+        lambda errand: examine(slices, graph, errand, whole, graph.tasks),
+        judging(graph, judged, whole, explored=explored),
+    )
     found = {outcome.law: outcome for outcome in made} | others
     return [found[law.id] for law in laws]

@@ -228,7 +228,9 @@ class Game:
 
 
 def _violated(run: PlayedRun, status: str) -> list[str]:
-    return [outcome.law for outcome in check_all(run.facts, status) if outcome.verdict is Verdict.VIOLATED]
+    return [
+        outcome.law for outcome in check_all(run.facts, status, explored=True) if outcome.verdict is Verdict.VIOLATED
+    ]
 
 
 def _step_of_choice(run: PlayedRun, choice: int) -> int:

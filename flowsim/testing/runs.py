@@ -96,7 +96,8 @@ class JobRun:
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Returns the verdict of each law; an unfinished run is checked as the beginning of a run."""
-        return tuple(check_all(self.facts, RUN_STATUS[self.result.status].value))
+        explored = self.schedule.choices is not None
+        return tuple(check_all(self.facts, RUN_STATUS[self.result.status].value, explored=explored))
 
     def save(self, path: str | Path) -> Recording:
         """Writes the recording of the run below the directory ``path``, as ``flowsim run --out`` does, and opens it.

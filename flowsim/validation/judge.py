@@ -15,7 +15,7 @@ from flowsim.laws.law import Law, Outcome
 from flowsim.laws.law_names import why_unknown
 from flowsim.recording.reader import Recording
 from flowsim.validation.in_process import InProcess, Progress
-from flowsim.validation.recorded_run import RecordedRun, Work
+from flowsim.validation.recorded_run import EXPLORED, RecordedRun, Work
 from flowsim.validation.verdict import EngineFailed, Line, Report
 
 SPARK_FROM_FACTS: Final = 20_000_000
@@ -57,7 +57,13 @@ def open_runs(paths: Sequence[str | Path | Recording]) -> list[RecordedRun]:
 def _open(path: str | Path | Recording) -> RecordedRun:
     recording = path if isinstance(path, Recording) else Recording.open(path)
     files = RecordedFiles(recording.location, recording.markers, recording.limits)
-    return RecordedRun(files, checked_job_graph(recording), recording.level, recording.status.value)
+    return RecordedRun(
+        files,
+        checked_job_graph(recording),
+        recording.level,
+        recording.status.value,
+        recording.manifest.run.policy == EXPLORED,
+    )
 
 
 def validate(
@@ -79,7 +85,7 @@ def validate(
     for number, run in enumerate(runs):
         applying, outcomes[number] = applicable(chosen, run.graph, run.level)
         reason = "" if run.whole else f"the run is {run.status}: its recording is checked as a prefix"
-        judged[number] = judging(run.graph, applying, run.whole, reason)
+        judged[number] = judging(run.graph, applying, run.whole, reason, explored=run.explored)
         pending[number] = next(judged[number])
     errors: dict[int, BadInput] = {}
     while pending:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.files import RecordedFiles
 from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.judge import WHOLE, Errand
+
+EXPLORED: Final = "explored"
+"""The policy of a run that made the choices of an exploration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,8 @@ class RecordedRun:
     graph: JobGraph
     level: Level
     status: str
+    explored: bool = False
+    """True if the run made the choices of an exploration: then tasks and timers can be late."""
 
     @property
     def whole(self) -> bool:

@@ -85,9 +85,7 @@ def simulated(job: CommonJob, options: RunOptions) -> Simulated:
         if each.action == CheckpointAction.COMPLETED
     ]
     commits = {name: tuple(values) for name, values in job.commits.items() if values}
-    answer = Answer(
-        _STATUSES.get(result.status.value, result.status.value), components.seen, cause, task, completed, commits
-    )
+    answer = Answer(compared_status(result.status.value), components.seen, cause, task, completed, commits)
     return Simulated(answer, START_NS + result.elapsed_ns, triggered)
 
 
@@ -326,6 +324,11 @@ _STATUSES = {
 }
 
 
+def compared_status(status: str) -> str:
+    """Returns the status of a job in the words that both sides have in common."""
+    return _STATUSES.get(status, status)
+
+
 def _answer(answer: Mapping[str, Any], graph: StreamGraph, values: Values) -> Answer:
     nodes = {str(node.id): node for node in graph.nodes.values()}
     labels = labels_of(graph)
@@ -339,7 +342,7 @@ def _answer(answer: Mapping[str, Any], graph: StreamGraph, values: Values) -> An
             listed = (values.values(event.split(",")) for event in events)
             commits[nodes[subtask].name] = tuple(map(value_text, listed))
     return Answer(
-        _STATUSES.get(answer["status"], answer["status"]),
+        compared_status(answer["status"]),
         seen,
         answer.get("cause"),
         answer.get("task"),

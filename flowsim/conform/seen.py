@@ -89,6 +89,24 @@ def labels_of(graph: StreamGraph) -> dict[int, str]:
     return {node.id: node.name if names[node.name] == 1 else f"{node.name} #{node.id}" for node in graph.nodes.values()}
 
 
+class FirstChannels(Components):
+    """Lets rebalances begin with the first channel, as on Flink here."""
+
+    def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
+        return [_FirstChannel(subtask) for subtask in execution.subtasks]
+
+
+class _FirstChannel(SubtaskComponents):
+    def create_partitioner(
+        self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
+    ) -> StreamPartitioner:
+        """Creates a partitioner; one in turn begins with the first channel."""
+        partitioner = super().create_partitioner(spec, channels, max_parallelism, random)
+        if isinstance(partitioner, RebalancePartitioner):
+            partitioner._last = channels - 1
+        return partitioner
+
+
 class SeenComponents(Components):
     """Notes what comes to every operator of a simulated job; fails the job at more than ``limit`` elements."""
 
@@ -111,7 +129,7 @@ class SeenComponents(Components):
             raise BadInput("the job has too many elements to be compared")
 
 
-class _SeenSubtask(SubtaskComponents):
+class _SeenSubtask(_FirstChannel):
     __slots__ = ("_all",)
 
     def __init__(self, subtask: Subtask, components: SeenComponents) -> None:
@@ -126,15 +144,6 @@ class _SeenSubtask(SubtaskComponents):
         place = f"{self._all.labels[chained.node.id]}/{self.subtask.index}"
         elements, count = self._all.seen.setdefault(place, []), self._all.count
         return lambda operator_input, index: _SeenInput(operator_input, index, context, elements, chained.node, count)
-
-    def create_partitioner(
-        self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
-    ) -> StreamPartitioner:
-        """Creates a partitioner; one in turn begins with the first channel, as on Flink here."""
-        partitioner = super().create_partitioner(spec, channels, max_parallelism, random)
-        if isinstance(partitioner, RebalancePartitioner):
-            partitioner._last = channels - 1
-        return partitioner
 
 
 class _SeenInput(OperatorInput):

@@ -16,6 +16,7 @@ from rich.console import Console
 from flowsim.cli.command import Answer, command
 from flowsim.cli.conformance import conformance_data, show_changes, show_conformance
 from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.explored_conformance import Explored, explored, show_explored, sinks_of
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Seed, Set, Verbose
 from flowsim.cli.programs import ScenarioOrFunction, environment_of
 from flowsim.cli.progress import count_progress
@@ -46,6 +47,16 @@ Against = Annotated[
     Path | None,
     typer.Option("--against", metavar="DIR", help="Compare with the answers saved in this folder, without Java."),
 ]
+ExploredRuns = Annotated[
+    int,
+    typer.Option(
+        "--explored",
+        metavar="RUNS",
+        min=0,
+        max=100_000_000,
+        help="Also explore the orders of events in so many runs here, and say if each result of Flink is among the results.",
+    ),
+]
 
 
 @command
@@ -53,6 +64,7 @@ def conform(
     scenario: ScenarioOrFunction,
     repeat: Repeat = 5,
     schedules: Schedules = 20,
+    explored_runs: ExploredRuns = 0,
     seed: Seed = None,
     save: Save = None,
     against: Against = None,
@@ -71,6 +83,8 @@ def conform(
         asked = _asked(scenario, folder / "out", seed, set_, limit, allow_python, allow_path)
         for job in asked.jobs:
             job.check()
+        if explored_runs:
+            sinks_of(asked.jobs)
         if against is None:
             check_installed()
         show_changes(asked.jobs)
@@ -87,8 +101,9 @@ def conform(
             saved.check(asked.jobs, against)
             flink = saved.runs
         found = conformed(asked.jobs, here, flink, schedules, on_run)
+        results = explored(asked.jobs, flink, explored_runs) if explored_runs else None
     written = None if save is None else SavedAnswers.of(asked.name, asked.jobs, asked.text, flink).write(save)
-    return _answer(asked, found, verbose, written)
+    return _answer(asked, found, results, verbose, written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +149,18 @@ def _answers(
         runner.close()
 
 
-def _answer(asked: _Asked, found: Conformed, verbose: bool, written: Path | None) -> Answer:
-    code = ExitCode.FINE if found.agrees else ExitCode.BROKEN
+def _answer(asked: _Asked, found: Conformed, results: Explored | None, verbose: bool, written: Path | None) -> Answer:
+    code = ExitCode.FINE if found.agrees and (results is None or results.agrees) else ExitCode.BROKEN
     document = conformance_data(asked.name, asked.jobs, found) | {
+        "explored": None if results is None else results.data(),
         "saved": None if written is None else str(written),
         "exit_code": int(code),
     }
 
     def show(console: Console) -> None:
         show_conformance(console, asked.name, found, verbose)
+        if results is not None:
+            show_explored(console, results)
         if written is not None:
             sys.stderr.write(f"saved in {written}\n")
 

@@ -221,3 +221,44 @@ def test_a_function_without_a_job_exits_2(function: str, message: str, flowsim: 
     (tmp_path / "python_jobs_of_conform.py").write_text(BUILDERS)
     called = flowsim("conform", f"python_jobs_of_conform:{function}", "--allow-python")
     assert (called.code, message in called.err) == (2, True), called.err
+
+
+def change_value(document: Any) -> None:
+    document["runs"][1][0]["seen"]["Sink: all/0"][0][4] = '["changed"]'
+
+
+def test_explored_results_contain_all_runs_of_the_job(conform: Any) -> None:
+    save_own_answers(seeds=(0, 1, 2, 3))
+    called = conform("--against", "answers", "--explored", 400)
+    assert called.code == 0
+    lines = called.out.splitlines()
+    assert lines[-1].startswith("explored: ")
+    assert lines[-1].endswith("(all); the results of Flink are among them")
+    found = conform("--against", "answers", "--explored", 400, "--json").document["explored"]
+    assert (found["complete"], found["proven"], found["flink"]) == (True, True, [True] * 4)
+
+
+def test_result_that_no_order_has_is_a_difference(conform: Any) -> None:
+    save_own_answers(seeds=(0, 1))
+    change(change_value)
+    called = conform("--against", "answers", "--explored", 400)
+    assert called.code == 1
+    assert called.out.splitlines()[-1].endswith("(all); not among them: the result of Flink's run 2")
+
+
+def test_sample_of_the_orders_does_not_show_a_difference(conform: Any) -> None:
+    save_own_answers(seeds=(0, 1))
+    change(change_value)
+    found = conform("--against", "answers", "--explored", 1, "--json").document["explored"]
+    assert (found["results"], found["complete"], found["proven"], found["flink"][1]) == (1, False, False, False)
+
+
+def test_phases_are_not_explored(conform: Any) -> None:
+    text = (
+        JOB
+        + "settings: {checkpointing: {interval: 1 h}}\nactions: [{stop: {at: 1 s, savepoint: {directory: savepoints}}}]\nphases: [{}]\n"
+    )
+    Path("job.yaml").write_text(text)
+    called = conform("--explored", 3)
+    assert called.code == 2
+    assert "--explored: a scenario with phases cannot be explored" in called.err

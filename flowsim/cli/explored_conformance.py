@@ -1,0 +1,139 @@
+"""Whether what Flink's sinks got is among the results that an exploration of the job finds (``docs/conform.md``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rich.console import Console
+
+from flowsim.conform.compared_job import ComparedJob
+from flowsim.conform.conformer import compared_status
+from flowsim.conform.seen import Answer, FirstChannels, labels_of
+from flowsim.errors import BadInput
+from flowsim.explore.assumptions import left_out
+from flowsim.explore.explored_job import ExploredJob
+from flowsim.explore.job_exploration import explore_job
+from flowsim.explore.outcome import Outcome, sink_name
+from flowsim.graph.stream_graph import StreamNode
+from flowsim.quantities import count_text
+from flowsim.values.encoding import decode_value
+from flowsim.values.record_text import value_text
+
+Rows = tuple[tuple[str, int | None], ...]
+Result = tuple[str, tuple[tuple[Rows, ...], ...]]
+"""The status of a job, and the value as JSON and the timestamp of each row of each subtask of each sink. What a sink commits
+is one sorted list of rows without timestamps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """The results that an exploration found, and which of Flink's runs have one of them."""
+
+    runs: int
+    results: int
+    is_complete: bool
+    """Every order was tried."""
+    left_out: Sequence[str]
+    """What the orders leave out; without any, a complete exploration has found all results."""
+    among: Sequence[bool]
+    """For each run on Flink, whether its result was found."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Returns True if the job has no other result here."""
+        return self.is_complete and not self.left_out
+
+    @property
+    def agrees(self) -> bool:
+        """Returns False if Flink has a result that the job cannot have here. A sample of the orders does not show that."""
+        return all(self.among) or not self.is_proven
+
+    @property
+    def line(self) -> str:
+        """What the exploration shows, in one sentence."""
+        which = "all" if self.is_proven else "every order tried, but see below" if self.is_complete else "a sample"
+        results = f"{count_text(self.results, 'result')} in {count_text(self.runs, 'run')} ({which})"
+        missing = [str(run) for run, found in enumerate(self.among, 1) if not found]
+        if not missing:
+            return f"explored: {results}; the results of Flink are among them"
+        return f"explored: {results}; not among them: the result of Flink's run {', '.join(missing)}"
+
+    def data(self) -> dict[str, Any]:
+        """Returns the JSON values."""
+        return {
+            "runs": self.runs,
+            "results": self.results,
+            "complete": self.is_complete,
+            "proven": self.is_proven,
+            "left_out": list(self.left_out),
+            "flink": list(self.among),
+        }
+
+
+def sinks_of(jobs: Sequence[ComparedJob]) -> list[StreamNode]:
+    """Returns the sinks of a job that can be explored. Raises BadInput for phases, and for several sinks of one name."""
+    if len(jobs) > 1:
+        raise BadInput("--explored: a scenario with phases cannot be explored")
+    sinks = [node for node in jobs[0].common.graph.nodes.values() if node.description.kind == "sink"]
+    if len({node.name for node in sinks}) < len(sinks):
+        raise BadInput("--explored: several sinks of the job have the same name: give each its own")
+    return sinks
+
+
+def explored(jobs: Sequence[ComparedJob], flink: Sequence[Sequence[Answer]], runs: int) -> Explored:
+    """Explores the orders of a job in at most ``runs`` runs. Raises BadInput as ``sinks_of``."""
+    sinks = sinks_of(jobs)
+    job, graph = jobs[0], jobs[0].common.graph
+    options = replace(job.options, components=FirstChannels())
+    exploration = explore_job(ExploredJob(graph, options, job.digest()), runs)
+    commits = graph.settings.checkpointing is not None
+    found = {_here(each.outcome, sinks, commits) for each in exploration.results.values()}
+    labels = labels_of(graph)
+    among = [_on_flink(phases[0], sinks, labels, commits) in found for phases in flink]
+    sentences = left_out(graph, job.options.failures, job.options.actions)
+    # A compared rebalance begins with its first channel on both sides.
+    open_things = [each for each in sentences if not each.startswith("the seed decides the first channel of rebalance")]
+    return Explored(exploration.runs, len(found), exploration.is_complete, open_things, among)
+
+
+def show_explored(console: Console, results: Explored) -> None:
+    """Prints what an exploration shows."""
+    console.print(results.line, style="" if results.agrees else "red", soft_wrap=True)
+    for sentence in results.left_out:
+        console.print(f"  left out: {sentence}", soft_wrap=True)
+
+
+def _here(outcome: Outcome, sinks: Sequence[StreamNode], commits: bool) -> Result:
+    by_name = dict(outcome.sinks)
+    results = []
+    for sink in sinks:
+        texts = [[_text(row) for row in part] for part in by_name[sink_name(sink.name)]]
+        if sink.two_phase_commit is not None and commits:
+            results.append(_committed(text for part in texts for text, _ in part))
+        else:
+            results.append(tuple(map(tuple, texts)))
+    return compared_status(outcome.status.value), tuple(results)
+
+
+def _text(row: bytes) -> tuple[str, int | None]:
+    timed: tuple[int | None, object] = decode_value(row)  # type: ignore[assignment]
+    return value_text(timed[1]), timed[0]
+
+
+def _on_flink(answer: Answer, sinks: Sequence[StreamNode], labels: Mapping[int, str], commits: bool) -> Result:
+    results = []
+    for sink in sinks:
+        if sink.two_phase_commit is not None and commits:
+            lists = [json.loads(commit) for commit in answer.commits.get(sink.name, ())]
+            results.append(_committed(json.dumps(row) for rows in lists for row in rows))
+        else:
+            seen = [answer.seen.get(f"{labels[sink.id]}/{index}", ()) for index in range(sink.parallelism)]
+            results.append(tuple(tuple((e.value, e.timestamp) for e in part if e.kind == "record") for part in seen))
+    return answer.status, tuple(results)
+
+
+def _committed(texts: Iterable[str]) -> tuple[Rows, ...]:
+    return (tuple(sorted((json.dumps(json.loads(text)), None) for text in texts)),)

@@ -254,11 +254,9 @@ def test_sample_of_the_orders_does_not_show_a_difference(conform: Any) -> None:
 
 
 def test_phases_are_not_explored(conform: Any) -> None:
-    text = (
-        JOB
-        + "settings: {checkpointing: {interval: 1 h}}\nactions: [{stop: {at: 1 s, savepoint: {directory: savepoints}}}]\nphases: [{}]\n"
-    )
-    Path("job.yaml").write_text(text)
+    settings = "settings: {checkpointing: {interval: 1 h}}\n"
+    phases = "actions: [{stop: {at: 1 s, savepoint: {directory: savepoints}}}]\nphases: [{}]\n"
+    Path("job.yaml").write_text(JOB + settings + phases)
     called = conform("--explored", 3)
     assert called.code == 2
     assert "--explored: a scenario with phases cannot be explored" in called.err

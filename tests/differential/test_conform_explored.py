@@ -13,7 +13,7 @@ from tests.support.flink.machine import seeds
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    metafunc.parametrize("number", seeds(metafunc.config, range(4)))
+    metafunc.parametrize("number", seeds(metafunc.config, range(3)))
 
 
 def test_results_of_flink_are_among_the_explored_ones(number: int, flink_runner: FlinkRunner, tmp_path: Path) -> None:

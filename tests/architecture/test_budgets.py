@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 7_330,
+    "cli": 7_400,
     "cluster": 5_450,
     "conform": 3_450,
     "connectors": 6_800,

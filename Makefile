@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help install core demo test pytest test-quick release-check test-pure test-no-compiler compiled-tests test-reports hostile coverage law-mutants lint format docs notebooks site changelog bench \
-	bench-judge soak lock \
+	bench-judge soak lock hunt \
 	report-assets report-pictures clean
 
 help: ## Shows this list.
@@ -142,6 +142,9 @@ bench: core ## Prints the benchmark tables; QUICK=1: in a minute; COMPARE=REV: r
 bench-judge: core ## Times the judge on a recording of FACTS facts (10,000,000), in process and on Spark; SLIDING=1: sliding windows.
 	$(BIN)/python tests/benchmarks/bench_judge.py --facts $(or $(FACTS),10000000) \
 		$(if $(SLIDING),--sliding)
+
+hunt: $(STAMP) ## Runs and CPU seconds until each strategy shows each historical bug; ARGS="--bugs TICKET --seeds N --json --clean JOBS"; WRITE=1 for the docs.
+	FLOWSIM_PURE=1 $(BIN)/python -m tests.support.faults.historical.hunt $(if $(WRITE),--write) $(ARGS)
 
 soak: core ## Runs RECORDS records (5,000,000), recorded in full, and a long sliding window; prints memory, time and ratios.
 	$(BIN)/python tests/benchmarks/soak.py --records $(or $(RECORDS),5000000)

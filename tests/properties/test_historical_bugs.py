@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,6 +18,7 @@ import pytest
 
 from flowsim.faults.historical.bug import register_bugs
 from tests.support.faults.historical.catalogue import BUGS
+from tests.support.faults.historical.hunt import PAGE
 from tests.support.faults.historical.search import Finding
 
 pytestmark = pytest.mark.property
@@ -47,6 +49,24 @@ def test_job_of_each_bug_shows_it_by_its_detector_and_is_clean_without_it() -> N
     assert [each["ticket"] for each in shown] == [ticket for ticket, bug in BUGS.items() if bug.detector]
     assert len(shown) >= LEAST_BUGS
     assert [each for each in shown if each["strategy"] == "" or each["without_bug"]] == []
+
+
+def test_hunt_counts_runs_of_strategies_of_the_space_of_a_bug() -> None:
+    rows = run_in_pure_python("hunt", ["--bugs", "FLINK-7728", "--seeds", "3", "--json"], 100)
+    of_strategy = {row["strategy"]: row for row in rows}
+    assert list(of_strategy) == ["default", "order: uniform", "order: exhaustive"]
+    default, uniform, exhaustive = of_strategy.values()
+    # By default the input that holds back the others becomes idle first.
+    assert (default["shown"], default["runs"]) == (0, None)
+    assert (uniform["seeds"], uniform["shown"]) == (3, 3)
+    assert exhaustive["runs"] >= 2
+    assert uniform["deviations"] >= 1
+
+
+def test_page_lists_every_bug() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("| bug | described in |")[2].partition("\n\n")[0]
+    listed = set(re.findall(r"^\| (\S+) \|", table, re.MULTILINE))
+    assert listed == set(BUGS)
 
 
 def test_bug_has_a_detector_or_a_reason() -> None:

@@ -11,8 +11,9 @@ from typing import Final, Literal, Protocol
 
 from flowsim.faults.catalogue import Fault
 
-Space = Literal["order", "runtime", "any"]
-"""Where a run shows the bug: in some orders of events, in some runs of the runtime space, or under every schedule."""
+Space = Literal["order", "runtime", "any", "scenario"]
+"""Which runs can show the bug: those of the order space, those of the runtime space, those of both, or only the
+scenario's own."""
 
 
 class Patch(Protocol):

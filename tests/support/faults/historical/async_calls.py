@@ -97,12 +97,13 @@ failures: [{fail_task: {task: asked, at: 60 ms}}]
 sources:
   asks: {collection: {fields: {n: long}, rows: [[1]]}}
 operators:
-  asked: {input: asks, async: {mode: ordered, timeout: 10 ms, latency: 1 s, select: {n: n}, on_timeout: {select: {n: "0"}}}}
+  asked: {input: asks, async: {mode: ordered, timeout: 20 ms, latency: 10 ms, select: {n: n}, on_timeout: {select: {n: "0"}}}}
 sinks:
   out: {input: asked, collect: {}}
 expect: {every_schedule: {rows: {out: 1}}}
 """,
         "deadlocked",
+        "order",
     ),
     Bug(
         "FLINK-12351",
@@ -112,7 +113,7 @@ expect: {every_schedule: {rows: {out: 1}}}
         """\
 settings: {object_reuse: true}
 sources:
-  asks: {collection: {fields: {n: long}, rows: [[1], [2]]}}
+  asks: {script: {fields: {n: long}, subtasks: [[{record: [1]}, {sleep: 20 ms}, {record: [2]}]]}}
 operators:
   kept: {input: asks, map: {python: "flowsim.testing.functions:OneRecord", fields: {n: long}}}
   asked: {input: kept, async: {mode: ordered, latency: 10 ms, select: {n: n}}}
@@ -121,6 +122,7 @@ sinks:
 expect: {every_schedule: {results: {out: [[1], [2]]}}}
 """,
         "claim",
+        "order",
     ),
     Bug(
         "FLINK-5652",
@@ -145,13 +147,14 @@ sinks:
         Fault("async_emits_after_end"),
         """\
 sources:
-  asks: {collection: {fields: {n: long}, rows: [[1]]}}
+  asks: {script: {fields: {n: long}, subtasks: [[{record: [1]}, {sleep: 20 ms}]]}}
 operators:
   asked: {input: asks, async: {mode: ordered, latency: 10 ms, select: {n: n}}}
 sinks:
   out: {input: asked, collect: {}}
 """,
         "law async-end",
+        "order",
         is_cheap=True,
     ),
     Bug(
@@ -162,9 +165,7 @@ sinks:
         """\
 sources:
   asks:
-    script:
-      fields: {n: long}
-      subtasks: [[{record: [1], timestamp: 5}, {watermark: 9}]]
+    script: {fields: {n: long}, subtasks: [[{record: [1], timestamp: 5}, {sleep: 20 ms}, {watermark: 9}]]}
 operators:
   asked: {input: asks, async: {mode: unordered, latency: 10 ms, select: {n: n}}}
   counts: {input: asked, window: {tumbling: 10 ms}, aggregate: {n: count()}}
@@ -173,6 +174,7 @@ sinks:
 expect: {every_schedule: {rows: {out: 1}}}
 """,
         "law async-order",
+        "order",
         is_cheap=True,
     ),
     Bug(
@@ -186,17 +188,16 @@ settings:
   checkpointing: {interval: 1 h, min_pause: 1 h}
   restart_strategy: {fixed_delay: {delay: 10 ms}}
 sources:
-  asks: {generator: {count: 3, pace: 10 ms, fields: {n: {sequence: {}}}}}
+  asks: {generator: {count: 12, pace: 10 ms, fields: {n: {sequence: {}}}}}
 operators:
-  asked: {input: asks, async: {mode: ordered, latency: 50 ms, select: {n: n}}}
+  asked: {input: asks, async: {mode: ordered, latency: {uniform: {low: 1 ms, high: 9 ms}}, select: {n: n}}}
 sinks:
   out: {input: asked, partition: rebalance, collect: {}}
-actions: [{checkpoint: {at: 15 ms}}]
+actions: [{checkpoint: {at: 25 ms}}]
 failures: [{fail_task: {task: out, at: 100 ms}}]
-expect: {every_schedule: {rows: {out: 3}}}
+expect: {every_schedule: {rows: {out: 12}}}
 """,
         "claim",
-        "runtime",
     ),
     Bug(
         "FLINK-24846",
@@ -209,10 +210,10 @@ settings:
   checkpointing: {interval: 1 h, min_pause: 1 h, async_duration: 5 ms}
   links: [{from: slow, to: out, latency: 10 ms}]
 sources:
-  asks: {script: {fields: {ms: int}, subtasks: [[{record: [106]}, {record: [110]}, {record: [9]}, {record: [9]}, {sleep: 1 h}]]}}
+  asks: {script: {fields: {ms: int}, subtasks: [[{record: [106]}, {record: [118]}, {record: [9]}, {record: [9]}, {sleep: 1 h}]]}}
 operators:
   asked: {input: asks, partition: rebalance, async: {mode: ordered, latency: {each: ms}, select: {ms: ms}}}
-  slow: {input: asked, cost: {each: "20 if ms == 106 else 0"}, map: {select: {ms: ms}}}
+  slow: {input: asked, cost: {each: "10 if ms == 106 else 0"}, map: {select: {ms: ms}}}
 sinks:
   out: {input: slow, partition: rebalance, collect: {}}
 actions: [{stop: {at: 100 ms, savepoint: {}}}]

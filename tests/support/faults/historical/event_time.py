@@ -194,7 +194,7 @@ sources:
     generator: {count: 60, fields: {at_ms: {event_time: {step: 10 ms}}}}
     watermarks: {timestamp: at_ms, idle_after: 300 ms}
 operators:
-  slow: {input: busy, partition: rebalance, cost: 500 ms, map: {select: {at_ms: at_ms}}}
+  slow: {input: busy, partition: rebalance, cost: 50 ms, map: {select: {at_ms: at_ms}}}
 sinks:
   out: {input: slow, collect: {}}
 """,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from statistics import median
 from time import process_time
 from typing import Final
@@ -13,11 +11,14 @@ from flowsim.errors import BadInput
 from flowsim.explore.shrink import shrunk
 from flowsim.faults.historical.bug import Bug
 from flowsim.sim.choice_token import ChoiceToken, Replayed
-from tests.support.faults.historical.runs import ScheduledRun, compiled_job, signs
-from tests.support.faults.historical.strategies import STRATEGIES, Strategy, explored, strategies_of
+from tests.support.faults.historical.runs import ScheduledRun, compiled_job, run_job
+from tests.support.faults.historical.strategies import Strategy, explored
 
-_REPLAYS: Final = 60
+_REPLAYS: Final = 40
 """The most runs of shrinking a token."""
+
+_TRIED: Final = 3
+"""The seeds after which a strategy that has not shown a bug is given up."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,9 @@ class Row:
     ticket: str
     strategy: str
     seeds: int
+    """The number of seeds that were tried."""
     shown: int
-    """The number of seeds that showed the bug."""
+    """The number of them that showed the bug."""
     runs: float | None = None
     cpu_s: float | None = None
     deviations: int | None = None
@@ -45,30 +47,55 @@ class Row:
     token: str = ""
 
 
-def first_hit(bug: Bug, runs: Iterable[ScheduledRun], cpu_s: float = float("inf")) -> Hit | None:
-    """Runs the job until its detector shows the bug; None if no run does, or not within the CPU time."""
-    begun = process_time()
-    for number, run in enumerate(runs, 1):
-        if bug.detector in signs(bug, run):
-            return Hit(number, process_time() - begun, run)
-        if process_time() - begun > cpu_s:
-            break
+def first_hit(bug: Bug, strategy: Strategy, seed: int, runs: int, cpu_s: float = float("inf")) -> Hit | None:
+    """Runs the job until its detector shows the bug; None if no run does, or not within the CPU time.
+
+    A run whose schedule shows the same without the bug does not count.
+    """
+    begun, made, results = process_time(), 0, list[object]()
+    drawn = strategy.runs(seed)
+    run = next(drawn, None)
+    while run is not None and made < runs and process_time() - begun <= cpu_s:
+        made += 1
+        seen = run_job(bug, run)
+        if bug.detector in seen.signs and not _shows_without_bug(bug, run):
+            return Hit(made, process_time() - begun, run)
+        is_new = seen.result not in results
+        if is_new:
+            results.append(seen.result)
+        try:
+            run = drawn.send(is_new)
+        except StopIteration:
+            run = None
     return None
 
 
+def _shows_without_bug(bug: Bug, run: ScheduledRun) -> bool:
+    try:
+        return bug.detector in run_job(bug, run.again(), with_bug=False).signs
+    except BadInput:  # without the bug, the choices do not fit
+        return False
+
+
 def hunt(bug: Bug, strategy: Strategy, seeds: int, runs: int, cpu_s: float) -> Row:
-    """Looks for the bug with each seed, in at most so many runs and so much CPU time for each of them."""
-    tried = seeds if strategy.is_random else 1
-    hits = [first_hit(bug, islice(strategy.runs(seed), runs), cpu_s) for seed in range(1, tried + 1)]
+    """Looks for the bug with each seed, in at most so many runs and so much CPU time for each of them.
+
+    Ends when half of the seeds have not shown it, or none of the first three.
+    """
+    seeds = seeds if strategy.is_random else 1
+    hits: list[Hit | None] = []
+    while len(hits) < seeds and 2 * hits.count(None) < seeds and hits != [None] * _TRIED:
+        hits.append(first_hit(bug, strategy, len(hits) + 1, runs, cpu_s))
+        if strategy.begins_with_default and hits[0] is not None and hits[0].runs == 1:
+            hits *= seeds
     found = [hit for hit in hits if hit is not None]
-    row = Row(bug.ticket, strategy.name, tried, len(found))
-    if 2 * len(found) <= tried:
-        return row
-    token = shrunk_token(bug, found[0].run)
+    if 2 * hits.count(None) >= seeds or not found:
+        return Row(bug.ticket, strategy.name, len(hits), len(found))
+    token = shrunk_token(bug, found[0].run) if strategy.has_short_tokens else None
     return Row(
         bug.ticket,
         strategy.name,
-        tried,
+        seeds,
         len(found),
         median(hit.runs if hit else float("inf") for hit in hits),
         round(median(hit.cpu_s if hit else float("inf") for hit in hits), 3),
@@ -84,16 +111,8 @@ def shrunk_token(bug: Bug, run: ScheduledRun) -> ChoiceToken | None:
 
     def shows(token: ChoiceToken) -> bool:
         try:
-            return bug.detector in signs(bug, explored(Replayed(token)))
+            return bug.detector in run_job(bug, explored(Replayed(token))).signs
         except BadInput:  # the choices do not fit
             return False
 
     return shrunk(run.choices.token(compiled_job(bug).scenario.digest()), shows, _REPLAYS)
-
-
-def rows(bugs: Sequence[Bug], names: Sequence[str], seeds: int, runs: int, cpu_s: float) -> Iterator[Row]:
-    """Yields the rows of the bugs under those of the strategies that their spaces have."""
-    for bug in bugs:
-        for strategy in strategies_of(bug):
-            if strategy.name in (names or STRATEGIES):
-                yield hunt(bug, strategy, seeds, runs, cpu_s)

@@ -83,6 +83,7 @@ expect:
       at_most: 10000000
 """,
         "claim",
+        "scenario",
     ),
     Bug(
         "FLINK-39898",
@@ -96,13 +97,13 @@ settings:
   auto_watermark_interval: 10 ms
   checkpointing: {interval: 1 h, min_pause: 1 h, unaligned: true}
 sources:
-  rows: {generator: {count: 8, pace: 1 ms, fields: {at_ms: {event_time: {step: 10 ms}}}}}
+  rows: {generator: {count: 12, pace: 1 ms, fields: {at_ms: {event_time: {step: 10 ms}}}}}
 operators:
   stamped: {input: rows, partition: rebalance, watermarks: {timestamp: at_ms}}
-  slow: {input: stamped, cost: 20 ms, map: {select: {at_ms: at_ms}}}
+  slow: {input: stamped, cost: 4 ms, map: {select: {at_ms: at_ms}}}
 sinks:
   out: {input: slow, partition: rebalance, collect: {}}
-actions: [{checkpoint: {at: 30 ms}}]
+actions: [{checkpoint: {at: 35 ms}}]
 """,
         "law fairness",
         "runtime",
@@ -162,7 +163,7 @@ operators:
   silent: {input: machines, key_by: machine, alarm: {after: 1 min, emit: {machine: machine}}}
 sinks:
   out: {input: silent, cost: 1 ms, partition: rebalance, collect: {}}
-actions: [{checkpoint: {at: 5 ms}}, {checkpoint: {at: 12 ms}}, {checkpoint: {at: 20 ms}}]
+actions: [{checkpoint: {at: 5 ms}}]
 expect: {every_schedule: {rows: {out: 120}}}
 """,
         "claim",

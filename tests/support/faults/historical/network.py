@@ -112,13 +112,12 @@ sources:
   left: {generator: {count: 3, pace: 10 ms, fields: {n: {sequence: {}}}}}
   right: {generator: {count: 3, pace: 10 ms, fields: {n: {sequence: {}}}}}
 operators:
-  both: {input: [left, right], cost: 15 ms, map: {select: {n: n}}}
+  both: {input: [left, right], cost: 4 ms, map: {select: {n: n}}}
 sinks:
   out: {input: both, collect: {}}
-actions: [{checkpoint: {at: 15 ms}}]
+actions: [{checkpoint: {at: 19 ms}}]
 """,
         "law progress",
-        "runtime",
         is_cheap=True,
     ),
     Bug(
@@ -231,9 +230,9 @@ actions: [{checkpoint: {at: 47 ms}}, {checkpoint: {at: 90 ms}}]
         """\
 settings: {buffer_timeout: 0, checkpointing: {interval: 1 h, min_pause: 1 h, unaligned: true}}
 sources:
-  rows: {generator: {count: 6, pace: 1 ms, fields: {n: {sequence: {}}}}}
+  rows: {generator: {count: 12, pace: 1 ms, fields: {n: {sequence: {}}}}}
 operators:
-  slow: {input: rows, partition: rebalance, cost: 10 ms, map: {select: {n: n}}}
+  slow: {input: rows, partition: rebalance, cost: 1 ms, map: {select: {n: n}}}
 sinks:
   out: {input: slow, collect: {}}
 actions: [{checkpoint: {at: 8 ms}}]
@@ -253,7 +252,7 @@ settings:
 sources:
   rows: {generator: {count: 8, pace: 1 ms, fields: {n: {sequence: {}}}}}
 operators:
-  slow: {input: rows, key_by: n % 2, cost: 10 ms, max_by: n}
+  slow: {input: rows, key_by: n % 2, cost: 2500 us, max_by: n}
 sinks:
   out: {input: slow, collect: {}}
 actions: [{checkpoint: {at: 8 ms}}]
@@ -272,9 +271,9 @@ settings:
   {buffer_timeout: 0, checkpointing: {interval: 1 h, min_pause: 1 h, unaligned: true}, restart_strategy: {fixed_delay: {}}}
 sources:
   left: {generator: {count: 8, pace: 1 ms, fields: {n: {sequence: {}}}}}
-  right: {generator: {count: 8, pace: 3 ms, fields: {n: {sequence: {}}}}}
+  right: {generator: {count: 8, pace: 1 ms, fields: {n: {sequence: {}}}}}
 operators:
-  slow: {input: [left, right], key_by: n % 2, cost: 10 ms, max_by: n}
+  slow: {input: [left, right], key_by: n % 2, cost: 700 us, max_by: n}
 sinks:
   out: {input: slow, collect: {}}
 actions: [{checkpoint: {at: 8 ms}}]

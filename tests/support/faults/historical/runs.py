@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -22,8 +22,10 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.runner import run_compiled
-from flowsim.sim.choice_token import Recorded
-from flowsim.sim.policy import SchedulingPolicy
+from flowsim.sim.choice_token import Recorded, Replayed
+from flowsim.sim.exploring_loop import ExploringPolicy
+from flowsim.sim.policy import SchedulingPolicy, SeededRandomPolicy
+from flowsim.sim.rng import RandomStreams
 
 BOUNDS: Final = RunBounds(steps=60_000)
 """A run with a bug may never end; those without one need about a hundredth."""
@@ -40,7 +42,16 @@ class ScheduledRun:
     seed: int | None = None
     budget_records: int | None = None
     choices: Recorded | None = None
-    """The choices of the policy, if it makes those of the order space."""
+    """The choices of the policy, if it asks for choices."""
+
+    def again(self) -> ScheduledRun:
+        """Returns a run with the same schedule; the policy of a run is used up."""
+        if self.choices is not None:
+            choices = Replayed(self.choices.token(""))
+            return replace(self, policy=ExploringPolicy(choices), choices=choices)
+        if self.policy is not None and self.seed is not None:
+            return replace(self, policy=SeededRandomPolicy(RandomStreams(self.seed)))
+        return self
 
 
 @cache
@@ -49,16 +60,26 @@ def compiled_job(bug: Bug) -> CompiledScenario:
     return compile_scenario(load_text(bug.scenario, bug.ticket, Path.cwd()), out_dir=Path("out"))
 
 
-def signs(bug: Bug, run: ScheduledRun, *, with_bug: bool = True) -> list[str]:
-    """Runs the job of a bug; returns what shows that the run is wrong, in the words of ``Bug.detector``."""
+@dataclass(frozen=True)
+class Seen:
+    """What a run of a bug's job showed."""
+
+    signs: tuple[str, ...]
+    """What shows that the run is wrong, in the words of ``Bug.detector``."""
+    result: object
+    """Equal for runs that ended in the same way with equal rows in the sinks."""
+
+
+def run_job(bug: Bug, run: ScheduledRun, *, with_bug: bool = True) -> Seen:
+    """Runs the job of a bug, with the bug or without it, and checks all laws."""
     with pytest.MonkeyPatch.context() as patch:
         if with_bug:
-            return _signs(compiled_job(bug), run, bug.bring_back(patch))
+            return _run(compiled_job(bug), run, bug.bring_back(patch))
         bug.leave_out(patch)
-        return _signs(compiled_job(bug), run, ())
+        return _run(compiled_job(bug), run, ())
 
 
-def _signs(compiled: CompiledScenario, run: ScheduledRun, faults: Iterable[Fault]) -> list[str]:
+def _run(compiled: CompiledScenario, run: ScheduledRun, faults: Iterable[Fault]) -> Seen:
     try:
         done = run_compiled(
             compiled,
@@ -71,13 +92,14 @@ def _signs(compiled: CompiledScenario, run: ScheduledRun, faults: Iterable[Fault
             bounds=BOUNDS,
         )
     except InvariantViolation:
-        return [INVARIANT]
+        return Seen((INVARIANT,), INVARIANT)
+    result = done.result.status, [(sink.name, sink.records) for sink in done.sinks]
     found = [f"law {each.law}" for each in judged_in_memory(done) if each.verdict is Verdict.VIOLATED]
     if isinstance(done.result.error, RunTooLong):
-        return [BOUND, *found]
+        return Seen((BOUND, *found), result)
     unmet = [each.what for each in done.expectations if each.met is False]
     if "job" in unmet:
         found.append(done.result.status.value)
     if done.result.status is not JobStatus.DEADLOCKED and any(what != "job" for what in unmet):
         found.append(CLAIM)
-    return found
+    return Seen(tuple(found), result)

@@ -52,10 +52,13 @@ class Finding:
         return f"{self.ticket}: {self.shown_by}, by {self.strategy}() of seed {self.seed}"
 
 
-@cache
-def job_of(strategy: str, seed: int) -> tuple[DrawnScenario, Schedule]:
-    """The job and the schedule of a seed; every bug is tried with the same ones."""
+def drawn_job(strategy: str, seed: int) -> tuple[DrawnScenario, Schedule]:
+    """The job and the schedule of a seed."""
     return drawn(st.tuples(STRATEGIES[strategy](), schedules()), seed)
+
+
+job_of: Final = cache(drawn_job)
+"""Every bug is tried with the same jobs, which are kept."""
 
 
 def shown_by(job: DrawnScenario, schedule: Schedule, faults: Iterable[Fault] = ()) -> str:

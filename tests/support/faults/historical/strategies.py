@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from random import Random
 from typing import Final
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
-from flowsim.explore.strategies.uniform import UniformRun
+from flowsim.explore.strategies.by_name import STRATEGIES as EXPLORED
+from flowsim.explore.strategies.by_name import strategy_of
 from flowsim.faults.historical.bug import Bug, Space
+from flowsim.sim import exploring_loop
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.policy import SeededRandomPolicy
@@ -19,38 +21,47 @@ from tests.support.faults.historical.runs import ScheduledRun
 
 _RUNS_OF_A_SEED: Final = 100_000
 
+Runs = Generator[ScheduledRun, bool | None]
+"""Yields the runs of a seed without end, or until none is left; gets back whether the last one had a new result."""
+
 
 @dataclass(frozen=True)
 class Strategy:
-    """The space of a strategy (``any``: it decides nothing), and its runs for a seed.
-
-    ``runs`` yields without end, or until every order was tried. The caller makes each run before it asks for the next.
-    """
+    """The space of a strategy (``scenario``: it decides nothing), and its runs for a seed."""
 
     name: str
     space: Space
-    runs: Callable[[int], Iterator[ScheduledRun]]
+    runs: Callable[[int], Runs]
     is_random: bool = True
     """False: all seeds have the same runs."""
+    begins_with_default: bool = False
+    """True if the first run is the same for all seeds."""
+    has_short_tokens: bool = False
+    """True if the choices of a run are shrunk to a token."""
 
 
-def _default(seed: int) -> Iterator[ScheduledRun]:
+def explored(choices: Recorded) -> ScheduledRun:
+    """Returns the run that ``choices`` decide."""
+    return ScheduledRun(ExploringPolicy(choices), choices=choices)
+
+
+def _default(seed: int) -> Runs:
     """The run of the scenario as it is."""
     yield ScheduledRun()
 
 
-def explored(choices: Recorded) -> ScheduledRun:
-    """Returns the run of the order space that ``choices`` decide."""
-    return ScheduledRun(ExploringPolicy(choices), choices=choices)
+def _of_explore(space: exploring_loop.Space, name: str, seed: int) -> Runs:
+    """The default run of the space, and then those of a strategy of ``flowsim explore``."""
+    first = Recorded(space)
+    yield explored(first)
+    strategy = strategy_of(name, space, seed)
+    while not strategy.is_finished:
+        run = strategy.next_run(first.choices)
+        is_new = yield explored(run)
+        strategy.ended(run, bool(is_new))
 
 
-def _random_orders(seed: int) -> Iterator[ScheduledRun]:
-    """Each step of the order space at random, each option alike."""
-    for number in count(seed * _RUNS_OF_A_SEED):
-        yield explored(UniformRun("order", Random(number), 0))
-
-
-def _all_orders(seed: int) -> Iterator[ScheduledRun]:
+def _all_orders(seed: int) -> Runs:
     """All orders, without those that no task can tell from another one; the depth-first search of ``explore``."""
     search = ExhaustiveSearch()
     while not search.is_finished:
@@ -59,7 +70,7 @@ def _all_orders(seed: int) -> Iterator[ScheduledRun]:
         search.end()
 
 
-def _random_costs(seed: int) -> Iterator[ScheduledRun]:
+def _random_costs(seed: int) -> Runs:
     """Turns, events of one time and costs at random; every batch has one element."""
     for number in count(seed * _RUNS_OF_A_SEED):
         yield ScheduledRun(SeededRandomPolicy(RandomStreams(number)), number, 1)
@@ -68,14 +79,18 @@ def _random_costs(seed: int) -> Iterator[ScheduledRun]:
 STRATEGIES: Final[dict[str, Strategy]] = {
     strategy.name: strategy
     for strategy in (
-        Strategy("default", "any", _default, is_random=False),
-        Strategy("orders, uniform", "order", _random_orders),
-        Strategy("orders, exhaustive", "order", _all_orders, is_random=False),
-        Strategy("random", "runtime", _random_costs),
+        Strategy("default", "scenario", _default, is_random=False),
+        Strategy("order: uniform", "order", partial(_of_explore, "order", "uniform"), True, True, True),
+        Strategy("order: exhaustive", "order", _all_orders, is_random=False),
+        Strategy("random costs", "runtime", _random_costs),
+        *(
+            Strategy(name, "runtime", partial(_of_explore, "runtime", name), True, True, name == "portfolio")
+            for name in EXPLORED
+        ),
     )
 }
 
 
 def strategies_of(bug: Bug) -> list[Strategy]:
-    """Returns the strategies of the bug's space; all if every schedule shows it."""
-    return [each for each in STRATEGIES.values() if "any" in (bug.space, each.space) or bug.space == each.space]
+    """Returns the strategies of the bug's space."""
+    return [each for each in STRATEGIES.values() if each.space in ("scenario", bug.space) or bug.space == "any"]

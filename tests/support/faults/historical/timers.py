@@ -64,16 +64,12 @@ sinks:
         replaced(MergingWindows, "add", _add_late_records),
         """\
 sources:
-  rows:
-    script:
-      fields: {key: string}
-      subtasks: [[{record: [a], timestamp: 10}, {watermark: 30}, {record: [a], timestamp: 1}]]
+  left: {script: {fields: {key: string}, subtasks: [[{record: [a], timestamp: 10}, {watermark: 30}]]}}
+  right: {script: {fields: {key: string}, subtasks: [[{idle: true}, {record: [a], timestamp: 1}]]}}
 operators:
-  sessions: {input: rows, key_by: key, window: {session: 5 ms, late_output: late}, aggregate: {n: count()}}
+  sessions: {input: [right, left], key_by: key, window: {session: 5 ms}, aggregate: {n: count()}}
 sinks:
   out: {input: sessions, collect: {}}
-  late: {input: sessions.late, collect: {}}
-expect: {every_schedule: {rows: {out: 1, late: 1}}}
 """,
         "law late-rows",
     ),

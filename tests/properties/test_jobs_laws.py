@@ -31,6 +31,7 @@ from tests.support.jobs.fixed_jobs import (
     windows,
     word_count,
 )
+from tests.support.jobs.idle_channels import idle_channels
 from tests.support.jobs.restarted_job import skewed_job
 
 pytestmark = pytest.mark.property
@@ -137,6 +138,8 @@ def test_fault_makes_the_law_properties_fail(kind: FaultKind) -> None:
             return skewed_job()
         if kind.name in NEEDS_OTHER_OPERATORS:
             return fault_job()
+        if kind.name == "idle_valve_not_flushed":
+            return idle_channels()
         if kind.name in NEEDS_A_STRATEGY:
             return becomes_idle({"parallelism": 2})
         if kind.name.startswith("async_"):

@@ -304,6 +304,6 @@ def test_fault_of_tests_is_refused_with_a_list_of_those_there_are(tmp_path: Path
     assert called.returncode == 2
     assert re.fullmatch(
         r"error: s\.yaml:\d+:18 faults\[0\]\.fault: there is no fault 'leak_segment'; there are: "
-        r"drop_element, valve_takes_maximum, late_row_kept, lose_credit\n",
+        r"drop_element, valve_takes_maximum, idle_valve_not_flushed, late_row_kept, lose_credit\n",
         called.stderr,
     )

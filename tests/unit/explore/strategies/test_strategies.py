@@ -133,39 +133,34 @@ def test_time_does_not_pass_for_ever_while_an_actor_is_ready() -> None:
         assert 0 in [run.choose(options) for _ in range(10)]
 
 
-def test_pos_draws_again_for_steps_that_race_with_the_executed_one() -> None:
-    """Of three wires to one actor, each order is equally probable, although priorities stay for independent steps."""
+@pytest.mark.parametrize(("touched", "is_drawn_again"), [({1}, True), ({2}, False), ({-1}, True)])
+def test_pos_draws_again_for_steps_that_race_with_the_executed_one(touched: set[int], is_drawn_again: bool) -> None:
     keys: list[OptionKey] = [("arrive", 1, wire) for wire in range(3)]
-    orders = Counter[tuple[OptionKey, ...]]()
-    for seed in range(600):
-        run, left = PosRun("runtime", Random(seed), 0), list(keys)
-        order = []
-        while left:
-            order.append(left.pop(run.choose([Option(key, START) for key in left])))
-            run.executed({1})
-        orders[tuple(order)] += 1
-    assert len(orders) == 6
-    assert min(orders.values()) > 60
-
-    independent: list[OptionKey] = [("arrive", actor, 0) for actor in (1, 2, 3)]
     run = PosRun("runtime", Random(1), 0)
-    first = run.choose([Option(key, START) for key in independent])
-    priorities = [run._priorities[key] for key in independent if key != independent[first]]
-    run.executed({first + 1})
-    assert [run._priorities[key] for key in independent if key != independent[first]] == priorities
+    executed = keys.pop(run.choose([Option(key, START) for key in keys]))
+    before = [run._priorities[key] for key in keys]
+    run.executed(touched)
+    assert executed not in run._priorities
+    assert [run._priorities[key] != priority for key, priority in zip(keys, before, strict=True)] == [
+        is_drawn_again
+    ] * 2
 
 
-def test_guided_strategy_changes_choices_of_a_run_that_was_new() -> None:
-    strategy = Guided("runtime", 1)
-    model = Model(3, 3, 3)
-    first = strategy.next_run(0)
-    order = model.run(first)
-    strategy.ended(first, is_new=True)
-    second = strategy.next_run(0)
-    other = model.run(second)
-    differ = [index for index, (one, two) in enumerate(zip(order, other, strict=True)) if one != two]
-    assert differ
-    assert sorted(order) == sorted(other)
+def test_guided_strategy_follows_a_run_that_was_new_but_for_some_choices() -> None:
+    """Unrelated orders of three actors with eight turns agree in about eight of 24 places."""
+    strategy, model = Guided("runtime", 1), Model(8, 8, 8)
+    orders = []
+    for _ in range(30):
+        run = strategy.next_run(0)
+        orders.append(model.run(run))
+        strategy.ended(run, is_new=True)
+    assert len(set(orders)) > 20
+    agreeing = [
+        max(sum(one == two for one, two in zip(order, earlier, strict=True)) for earlier in orders[:number])
+        for number, order in enumerate(orders)
+        if number
+    ]
+    assert sum(places > 18 for places in agreeing) > 4
 
 
 def test_portfolio_gives_more_runs_to_the_strategy_that_finds_new_results() -> None:

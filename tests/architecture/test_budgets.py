@@ -12,7 +12,7 @@ PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
     "cli": 7_400,
-    "cluster": 5_450,
+    "cluster": 5_550,
     "conform": 3_450,
     "connectors": 6_800,
     "datastream": 4_800,

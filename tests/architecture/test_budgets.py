@@ -32,7 +32,7 @@ LINES_OF_PYTHON = {
     "recording": 3_150,
     "report": 2_350,
     "scenario": 11_500,
-    "sim": 2_300,
+    "sim": 2_330,
     "state": 5_400,
     "streamrecord": 700,
     "studies": 1_300,

@@ -257,20 +257,27 @@ def _places(ours: Sequence[Answer], flink: Sequence[Answer]) -> Iterator[PlaceCo
 
 
 def _cut_runs(answer: Answer) -> Mapping[tuple[str, int], _Run]:
-    """Returns what each place saw in each attempt."""
+    """Returns what each place saw in each attempt.
+
+    An attempt of a region ends while other regions go on: its last instant is that of the places that have a later one.
+    """
     parted: dict[tuple[str, int], list[SeenElement]] = {}
-    last_ns: dict[int, int] = {}
+    last_attempt: dict[str, int] = {}
     for place, elements in answer.seen.items():
         for element in elements:
             parted.setdefault((place, element.attempt), []).append(element)
-            last_ns[element.attempt] = max(element.time_ns, last_ns.get(element.attempt, 0))
+            last_attempt[place] = max(element.attempt, last_attempt.get(place, 0))
+    last_ns: dict[tuple[int, bool], int] = {}
+    for (place, attempt), elements in parted.items():
+        for has_later in (False, attempt < last_attempt[place]):
+            last_ns[attempt, has_later] = max(elements[-1].time_ns, last_ns.get((attempt, has_later), 0))
     last = _attempts(answer)
     runs = {}
     for (place, attempt), elements in parted.items():
+        cut = len(elements)
         if attempt < last or answer.status in CUT_STATUSES:
-            cut = next((i for i, each in enumerate(elements) if each.time_ns >= last_ns[attempt]), len(elements))
-        else:
-            cut = len(elements)
+            end_ns = last_ns[attempt, attempt < last_attempt[place]]
+            cut = next((i for i, each in enumerate(elements) if each.time_ns >= end_ns), cut)
         runs[place, attempt] = _Run(tuple(elements[:cut]), tuple(elements[cut:]))
     return runs
 

@@ -149,6 +149,8 @@ def _checkpointing(settings: CheckpointSettings, snapshots: Path) -> dict[str, s
         "execution.checkpointing.unaligned.enabled": str(settings.unaligned).lower(),
         # Also for jobs with custom partitioners, which Flink otherwise refuses.
         "execution.checkpointing.unaligned.forced": "true",
+        # A subtask that shares a file answers only when the others of this file do, also paused ones.
+        "execution.checkpointing.unaligned.max-subtasks-per-channel-state-file": "1",
         "execution.checkpointing.aligned-checkpoint-timeout": f"{settings.aligned_timeout_ms} ms",
         "execution.checkpointing.checkpoints-after-tasks-finish": str(settings.after_tasks_finish).lower(),
     }

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from random import Random
 
-from flowsim.explore.strategies.strategy import SampledRun
+from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import ANY_ACTOR, Option, Space
 from flowsim.sim.origin import OptionKey
 
 
-class PosRun(SampledRun):
+class PosRun(Recorded):
     """Draws a priority for each pending step, and again for those that race with the step that was executed."""
 
     def __init__(self, space: Space, random: Random, choices: int) -> None:
-        super().__init__(space, random)
+        super().__init__(space)
+        self._random = random
         self._priorities: dict[OptionKey, float] = {}
         self._chosen: OptionKey | None = None
 
-    def decide_step(self, options: Sequence[Option]) -> int:
+    def decide(self, options: Sequence[Option]) -> int:
         for option in options:
             if option.key not in self._priorities:
-                self._priorities[option.key] = self.random.random()
+                self._priorities[option.key] = self._random.random()
         index = max(range(len(options)), key=lambda number: self._priorities[options[number].key])
         self._chosen = options[index].key
         return index
@@ -32,4 +33,4 @@ class PosRun(SampledRun):
         self._priorities.pop(self._chosen, None)
         for key in self._priorities:
             if ANY_ACTOR in touched or key[1] in touched or key[1] == ANY_ACTOR:
-                self._priorities[key] = self.random.random()
+                self._priorities[key] = self._random.random()

@@ -22,20 +22,24 @@ from tests.support.conform.scenario_shrinker import shrunk
 
 REPETITIONS: Final = 5
 """On Flink, of a scenario that differs."""
+FEW_SCHEDULES: Final = 4
 SCHEDULES: Final = 20
 """Here, of a scenario that differs."""
 
 
 def conform(runner: FlinkRunner, scenario: DrawnScenario, folder: Path, *, repeats: bool = True) -> Conformed:
-    """Runs a scenario on both sides, again if it differs. Raises Unsupported."""
+    """Runs a scenario on both sides; if it differs, with more schedules here, then again on Flink. Raises Unsupported."""
     compiled = compile_scenario(
         load_text(scenario.yaml, "drawn.yaml", folder), out_dir=folder / "here", allow_python=True
     )
     jobs = jobs_of_scenario(compiled)
     here = Here(jobs).run()
-    found = conformed(jobs, here, repeated_on_flink(runner, jobs, here, folder / "once", 1), schedules=1)
-    if found.agrees or not repeats:
-        return found
+    flink = repeated_on_flink(runner, jobs, here, folder / "once", 1)
+    # Each step costs more than the one before.
+    for schedules in (1, FEW_SCHEDULES, SCHEDULES) if repeats else (1,):
+        found = conformed(jobs, here, flink, schedules)
+        if found.agrees or not repeats:
+            return found
     flink = repeated_on_flink(runner, jobs, here, folder / "again", REPETITIONS)
     return conformed(jobs, here, flink, SCHEDULES)
 

@@ -112,6 +112,17 @@ def test_what_a_cut_attempt_saw_before_its_last_instant_must_be_complete() -> No
     assert not compared([whole], [early]).agrees
 
 
+def test_the_last_instant_of_a_region_is_before_the_end_of_other_regions() -> None:
+    other = {"other/0": [record("x", time=9)]}
+
+    def restarted(*elements: SeenElement) -> Answer:
+        return Answer("finished", {"sum/0": [*elements, record("a", time=5, attempt=1)]} | other)
+
+    assert compared([restarted(record("a", time=1), record("b", time=2))], [restarted(record("a", time=1))]).agrees
+    differing = [restarted(record("x", time=1), record("b", time=2))]
+    assert not compared(differing, [restarted(record("a", time=1))]).agrees
+
+
 def test_attempts_are_compared_one_by_one() -> None:
     ours = answer(record("a"), record("b"), record("a", attempt=1), record("b", attempt=1))
     flink = answer(record("a"), record("a", attempt=1), record("b", attempt=1))

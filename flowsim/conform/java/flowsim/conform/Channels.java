@@ -43,10 +43,14 @@ final class Channels {
         }
     }
 
-    /** A channel that was asked for before its sender was there asks again later: until then data waits for it. */
+    /**
+     * A channel that was asked for before its sender was there asks again later: until then data waits for it. One that has
+     * been read to its end is released.
+     */
     static boolean isConnected(InputChannel channel) throws ReflectiveOperationException {
         if (channel instanceof LocalInputChannel) {
-            return field(LocalInputChannel.class, channel, "subpartitionView") != null;
+            return field(LocalInputChannel.class, channel, "subpartitionView") != null
+                    || (Boolean) field(LocalInputChannel.class, channel, "isReleased");
         }
         return channel instanceof RemoteInputChannel
                 && field(RemoteInputChannel.class, channel, "partitionRequestClient") != null;

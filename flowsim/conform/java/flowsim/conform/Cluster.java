@@ -82,7 +82,14 @@ public final class Cluster {
                                 .equals("true");
         Conductor conductor =
                 new Conductor(
-                        running, graph.getJobID(), upstreamFirst, subtasks, heads, sources(plan), takesLast);
+                        running,
+                        graph.getJobID(),
+                        upstreamFirst,
+                        subtasks,
+                        heads,
+                        sources(plan),
+                        takesLast,
+                        settings.getString("execution.checkpointing.dir", ""));
         boolean isOver;
         try {
             JsonNode run = plan.get("run");
@@ -123,14 +130,15 @@ public final class Cluster {
         return count;
     }
 
-    /** The node at the head of each chain, which has its name at the beginning. */
+    /** The node at the head of each chain, which has its name at the beginning; not of a committer, which is no node. */
     private static Map<JobVertexID, Integer> heads(JobGraph graph, JsonNode plan) {
         Map<JobVertexID, Integer> heads = new HashMap<>();
         for (JobVertex vertex : graph.getVertices()) {
             int longest = -1;
             for (JsonNode node : plan.get("nodes")) {
                 String name = node.get("name").asText();
-                if (vertex.getName().startsWith(name) && name.length() > longest) {
+                boolean isHead = vertex.getName().equals(name) || vertex.getName().startsWith(name + " -> ");
+                if (isHead && name.length() > longest) {
                     longest = name.length();
                     heads.put(vertex.getID(), node.get("id").asInt());
                 }

@@ -47,6 +47,8 @@ final class Conductor {
     /** How long a call of a task takes at the most. */
     private static final long CALL_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final long END_NANOS = TimeUnit.SECONDS.toNanos(20);
+    /** How long Flink takes to trigger a checkpoint by itself at the most. */
+    private static final long LAST_NANOS = TimeUnit.SECONDS.toNanos(3);
     private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final MiniCluster cluster;
@@ -57,6 +59,8 @@ final class Conductor {
     /** The number of subtasks of all sources. */
     private final int sources;
     private final boolean takesLastCheckpoint;
+    /** Where checkpoints are. */
+    private final String folder;
     /** The node at the head of each chain. */
     private final Map<JobVertexID, Integer> vertices;
     /** When the attempt of each task was found to run. */
@@ -64,6 +68,7 @@ final class Conductor {
     private List<Task> tasks = List.of();
     /** How many snapshots had completed, and how many tasks knew of one, when time went on. */
     private int completed;
+    private int confirmed;
     /** The snapshots that are known to wait for a task. */
     private final Set<Long> known = new HashSet<>();
     private long notified = Seen.notifications();
@@ -77,7 +82,9 @@ final class Conductor {
             int subtasks,
             Map<JobVertexID, Integer> vertices,
             int sources,
-            boolean takesLastCheckpoint) {
+            boolean takesLastCheckpoint,
+            String folder) {
+        this.folder = folder;
         this.sources = sources;
         this.takesLastCheckpoint = takesLastCheckpoint;
         this.vertices = vertices;
@@ -166,18 +173,35 @@ final class Conductor {
             }
             TimeUnit.MICROSECONDS.sleep(300);
         }
-        if (snapshots.completed() > completed) {
+        if (snapshots.confirmed() > confirmed) {
             int listening = 0;
             for (Task task : tasks) {
-                listening += isRunning(task) && !isBlocked(task) ? 1 : 0;
+                listening += vertices.containsKey(task.getJobVertexId()) && isRunning(task) && !isBlocked(task) ? 1 : 0;
             }
             long expected = notified + listening;
-            awaitQuiet(() -> Seen.notifications() >= expected, GRACE_NANOS);
+            awaitQuiet(() -> Seen.notifications() >= expected && tasks.stream().allMatch(this::isCommitted), GRACE_NANOS);
             awaitQuiet(() -> tasks.stream().noneMatch(Conductor::isAtItsEnd), CALL_NANOS);
             awaitQuiet(this::isEveryEndKnown, GRACE_NANOS);
         }
         completed = snapshots.completed();
+        confirmed = snapshots.confirmed();
         notified = Seen.notifications();
+    }
+
+    /** Whether it has been notified of the last checkpoint, if it only commits. */
+    private boolean isCommitted(Task task) {
+        try {
+            Object stream = field(Task.class, task, "invokable");
+            if (vertices.containsKey(task.getJobVertexId()) || stream == null || !isRunning(task)) {
+                return true;
+            }
+            Object committer = field(StreamTask.class, stream, "mainOperator");
+            return committer != null
+                    && (Long) field(committer.getClass(), committer, "lastCompletedCheckpointId")
+                            >= snapshots.lastCheckpoint();
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** Whether all data of a job with checkpoints has ended: nothing but its last checkpoint is to come. */
@@ -235,7 +259,7 @@ final class Conductor {
             if (task.getTaskInfo().getIndexOfThisSubtask() == action.get("subtask").asInt()
                     && task.getTaskInfo().getAttemptNumber() == attempt
                     && (attempt == 0 || began.get(task) < ManualTime.instant())
-                    && vertices.get(task.getJobVertexId()) == action.get("node").asInt()) {
+                    && vertices.getOrDefault(task.getJobVertexId(), -1) == action.get("node").asInt()) {
                 task.failExternally(new IllegalStateException(action.get("message").asText()));
                 awaitQuiet(() -> false, GRACE_NANOS);
             }
@@ -250,8 +274,10 @@ final class Conductor {
             awaitSnapshots();
             settleTasks();
         }
-        if (snapshots.isStopped() || waitsForLastCheckpoint()) {
-            // Flink ends the job, or takes its last checkpoint, in its own time, which is no time of the job.
+        if (waitsForLastCheckpoint()) {
+            awaitLastCheckpoint();
+        }
+        if (snapshots.isStopped()) {
             awaitQuiet(() -> false, END_NANOS);
         }
         if (hasFailed() && !result.isDone()) {
@@ -281,6 +307,20 @@ final class Conductor {
                 pause(looks, deadline, "it goes on", task);
             }
         }
+    }
+
+    /**
+     * Waits until Flink has taken its last checkpoint, in its own time, which is no time of the job. Flink triggers none after a
+     * restart of one subtask of several, because it forgets that the others have reached the end of their data. Then the next
+     * periodic checkpoint is the last one.
+     */
+    private void awaitLastCheckpoint() throws Exception {
+        long before = snapshots.begun();
+        awaitQuiet(() -> snapshots.isAnyInProgress() || snapshots.begun() > before, LAST_NANOS);
+        if (!result.isDone() && !hasFailed() && !snapshots.isAnyInProgress() && snapshots.begun() == before) {
+            snapshots.checkpoint(folder);
+        }
+        awaitQuiet(() -> false, END_NANOS);
     }
 
     private boolean hasFailed() {

@@ -46,7 +46,9 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         int subtask = context.getIndexOfSubtask();
         JsonNode all = Script.parsed(scripts);
         Script script = new Script(node, subtask, subtask < all.size() ? all.get(subtask) : Script.parsed("[]"));
-        return new Reader(script, Failures.of(node, subtask, Seen.attemptOf(context)));
+        boolean hasSnapshot =
+                ManualTime.taskOf(context).getEnvironment().getTaskStateManager().getRestoreCheckpointId().isPresent();
+        return new Reader(script, Failures.of(node, subtask, Seen.attemptOf(context)), hasSnapshot);
     }
 
     @Override
@@ -86,13 +88,15 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         private final Map<String, SourceOutput<Long>> outputs = new LinkedHashMap<>();
         private final Set<String> paused = new HashSet<>();
         private final Map<String, Deque<JsonNode>> held = new LinkedHashMap<>();
+        private final boolean hasSnapshot;
         private boolean isRestored;
         private boolean hasOutputs;
         private boolean isConducted;
         private CompletableFuture<Void> available = CompletableFuture.completedFuture(null);
 
-        Reader(Script script, Failures failures) {
+        Reader(Script script, Failures failures, boolean hasSnapshot) {
             this.script = script;
+            this.hasSnapshot = hasSnapshot;
             this.failures = failures;
         }
 
@@ -100,6 +104,7 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
         public void start() {
             if (!isRestored) {
                 script.start();
+                script.at = hasSnapshot ? script.entries.length : 0; // nothing is stored of a subtask that had finished
             }
         }
 
@@ -166,6 +171,9 @@ final class PlayedSource implements Source<Long, PlayedSource.Position, Integer>
                 return;
             }
             hasOutputs = true;
+            if (hasSnapshot && !isRestored) {
+                return;
+            }
             if (isRestored) {
                 // Flink makes an output for every split that it restores; a position is no split that has watermarks.
                 main.releaseOutputForSplit(new Position(script.position()).splitId());

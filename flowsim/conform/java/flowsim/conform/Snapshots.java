@@ -6,6 +6,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.core.execution.CheckpointType;
@@ -24,6 +25,8 @@ final class Snapshots {
     private final JobID job;
     private final AtomicInteger pending = new AtomicInteger();
     private final AtomicInteger completed = new AtomicInteger();
+    private final AtomicInteger confirmed = new AtomicInteger();
+    private final AtomicLong lastCheckpoint = new AtomicLong();
     private volatile String last;
     private CompletableFuture<String> stop;
 
@@ -37,20 +40,29 @@ final class Snapshots {
         request(
                 () ->
                         cluster.triggerCheckpoint(job, CheckpointType.DEFAULT)
-                                .thenApply(number -> folder + "/" + job.toHexString() + "/chk-" + number));
+                                .thenApply(
+                                        number -> {
+                                            lastCheckpoint.accumulateAndGet(number, Math::max);
+                                            return folder + "/" + job.toHexString() + "/chk-" + number;
+                                        }),
+                true);
     }
 
     void savepoint(String folder) throws Exception {
-        request(() -> cluster.triggerSavepoint(job, folder, false, SavepointFormatType.CANONICAL));
+        request(() -> cluster.triggerSavepoint(job, folder, false, SavepointFormatType.CANONICAL), false);
     }
 
     void stop(String folder, boolean drain) throws Exception {
-        stop = request(() -> cluster.stopWithSavepoint(job, folder, drain, SavepointFormatType.CANONICAL));
+        stop = request(() -> cluster.stopWithSavepoint(job, folder, drain, SavepointFormatType.CANONICAL), true);
     }
 
-    /** Requests a snapshot, and waits until it begins; one that comes into a queue does not within the time. */
-    private CompletableFuture<String> request(Supplier<CompletableFuture<String>> snapshot) throws Exception {
-        long before = stats().getCounts().getTotalNumberOfCheckpoints();
+    /**
+     * Requests a snapshot, and waits until it begins; one that comes into a queue does not within the time. {@code isConfirmed}:
+     * tasks are notified when it is complete.
+     */
+    private CompletableFuture<String> request(Supplier<CompletableFuture<String>> snapshot, boolean isConfirmed)
+            throws Exception {
+        long before = begun();
         pending.incrementAndGet();
         CompletableFuture<String> requested = snapshot.get();
         CompletableFuture<String> followed =
@@ -58,26 +70,45 @@ final class Snapshots {
                         (path, error) -> {
                             if (error == null) {
                                 last = path;
+                                confirmed.addAndGet(isConfirmed ? 1 : 0);
                                 completed.incrementAndGet();
                             }
                             pending.decrementAndGet();
                         });
         long deadline = System.nanoTime() + GRACE_NANOS;
         while (!followed.isDone()
-                && stats().getCounts().getTotalNumberOfCheckpoints() == before
+                && begun() == before
                 && System.nanoTime() < deadline) {
             TimeUnit.MICROSECONDS.sleep(300);
         }
         return followed;
     }
 
-    private CheckpointStatsSnapshot stats() throws Exception {
-        return cluster.getExecutionGraph(job).get(LONGEST_SECONDS, TimeUnit.SECONDS).getCheckpointStatsSnapshot();
+    /** How many have begun. */
+    long begun() {
+        return stats().getCounts().getTotalNumberOfCheckpoints();
+    }
+
+    boolean isAnyInProgress() {
+        return stats().getCounts().getNumberOfInProgressCheckpoints() > 0;
+    }
+
+    private CheckpointStatsSnapshot stats() {
+        try {
+            return cluster.getExecutionGraph(job).get(LONGEST_SECONDS, TimeUnit.SECONDS).getCheckpointStatsSnapshot();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** The path of the last savepoint or retained checkpoint; null without one. */
     String last() {
         return last;
+    }
+
+    /** The highest number of a checkpoint that is complete; 0 before. */
+    long lastCheckpoint() {
+        return lastCheckpoint.get();
     }
 
     /** How many have neither completed nor failed. */
@@ -87,6 +118,11 @@ final class Snapshots {
 
     int completed() {
         return completed.get();
+    }
+
+    /** How many have completed of those of whose completion tasks are notified. */
+    int confirmed() {
+        return confirmed.get();
     }
 
     /** Whether the job was stopped, and its savepoint is complete. */

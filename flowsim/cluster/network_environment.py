@@ -5,7 +5,7 @@ Flink: NettyShuffleEnvironment, SingleInputGateFactory, ResultPartitionFactory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -35,27 +35,31 @@ from flowsim.tasks.output_flusher import OutputFlusher
 from flowsim.tasks.stream_task import StreamTask
 
 
-class _FirstChannel(Random):
-    """Draws the last channel before the first one of a partitioner; an exploration chooses the first one."""
+class _ExploredChannels(Random):
+    """Draws the channels of a partitioner: an exploration chooses them."""
 
-    _random: Random
-    _scheduler: Scheduler
-    _actor: int
-    _edge: int
+    _draw: Callable[[int], int]
 
     @classmethod
-    def of(cls, random: Random, scheduler: Scheduler, actor: int, edge: JobEdge) -> Random:
-        """Returns what draws for the partitioner of an edge: ``random`` unless it only draws where it begins."""
-        if edge.partitioner.name not in ("REBALANCE", "FORWARD"):
-            return random
+    def of(cls, random: Random, scheduler: Scheduler, actor: int, edge: JobEdge) -> _ExploredChannels:
+        """Returns what draws for the partitioner of an edge instead of ``random``, which decides the defaults."""
         drawing = cls()
-        drawing._random, drawing._scheduler, drawing._actor, drawing._edge = random, scheduler, actor, edge.id
+        is_shuffle = edge.partitioner.name == "SHUFFLE"
+
+        def draw(channels: int) -> int:
+            drawn = random.randrange(channels)
+            if is_shuffle:
+                return scheduler.draw_channel("shuffle", channels, drawn, actor, edge.id)
+            # Round robin draws the channel before the first one.
+            return (
+                scheduler.draw_channel("first_channel", channels, (drawn + 1) % channels, actor, edge.id) - 1
+            ) % channels
+
+        drawing._draw = draw
         return drawing
 
     def randrange(self, channels: int) -> int:  # type: ignore[override]
-        """Returns the channel before the first one."""
-        first = (self._random.randrange(channels) + 1) % channels
-        return (self._scheduler.first_channel(channels, first, self._actor, self._edge) - 1) % channels
+        return self._draw(channels)
 
 
 class NetworkEnvironment:
@@ -110,7 +114,9 @@ class NetworkEnvironment:
             flusher = OutputFlusher(task.timers, task.outbox, edge.buffer_timeout_ms, edge.id)
         random = self._streams.stream("partitioner", edge.id, subtask.index)
         chance = (
-            _FirstChannel.of(random, self._scheduler, subtask.id, edge) if self._scheduler.explores_arrivals else random
+            _ExploredChannels.of(random, self._scheduler, subtask.id, edge)
+            if self._scheduler.explores_arrivals
+            else random
         )
         partitioner = components.create_partitioner(edge.partitioner, count, edge.target.max_parallelism, chance)
         if isinstance(partitioner, KeyGroupStreamPartitioner):

@@ -20,6 +20,7 @@ def planned_job(graph: StreamGraph, options: RunOptions, events: CheckedEvents) 
     Raises BadInput for a job that cannot be deployed, restored, or run on the clock.
     """
     graph.check_run(options.clock)
+    task_managers = graph.settings.task_managers
     if isinstance(options.policy, ExploringPolicy):
         graph = in_order_space(graph) if options.policy.source.space == "order" else in_runtime_space(graph)
     checkpointing = graph.settings.checkpointing
@@ -27,7 +28,7 @@ def planned_job(graph: StreamGraph, options: RunOptions, events: CheckedEvents) 
         checkpointing = CheckpointSettings()
     if checkpointing is not None:
         graph = replace(graph, settings=replace(graph.settings, checkpointing=checkpointing.in_effect()))
-    execution = create_execution_graph(options.components.create_job_graph(graph), options.limits)
+    execution = create_execution_graph(options.components.create_job_graph(graph), options.limits, task_managers)
     if options.savepoint is not None:
         prepare_restore(execution, options.savepoint, options.limits)
     return execution

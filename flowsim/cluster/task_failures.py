@@ -114,7 +114,7 @@ class TaskFailures:
             if isinstance(failure, FailTask):
                 self._add(failure)
             elif isinstance(failure, LoseTaskManager):
-                message = unknown_task_manager(failure.name, execution.placement)
+                message = unknown_task_manager(failure.name, execution.lost_together)
                 if message:
                     raise BadInput(f"failures: {message}")
 

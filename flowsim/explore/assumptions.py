@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.run_actions import RunAction
-from flowsim.graph.job_graph import resolved_partitioner
 from flowsim.graph.stream_graph import StreamGraph
 
 
@@ -26,12 +25,6 @@ def left_out(graph: StreamGraph, failures: Sequence[RunFailure] = (), actions: S
     if actions:
         sentences.append("actions have an effect only at their time")
     for node in graph.nodes.values():
-        if node.enumerator_factory is not None and node.parallelism > 1:
-            sentences.append(f"the subtasks of {node.name} ask for splits in the order of their numbers")
         if node.is_legacy_source:
             sentences.append(f"the thread of {node.name} runs as far as it can")
-    for edge in graph.edges:
-        if resolved_partitioner(graph, edge).name == "SHUFFLE" and graph.nodes[edge.target_id].parallelism > 1:
-            source, target = graph.nodes[edge.source_id].name, graph.nodes[edge.target_id].name
-            sentences.append(f"the seed decides the channels of shuffle from {source} to {target}")
     return sentences

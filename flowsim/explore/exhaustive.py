@@ -6,7 +6,7 @@ Partial Order Reduction, POPL 2014), without stored states: a run repeats the ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
@@ -20,13 +20,18 @@ Footprint = frozenset[int]
 
 @dataclass(slots=True)
 class Node:
-    """A step of the current run, and what is known of the other steps in its place."""
+    """A step of the current run, and what is known of the other steps in its place.
+
+    What a step draws while it runs has a node of its own, of which each option is tried; its effects are those of the step.
+    """
 
     enabled: tuple[OptionKey, ...]
     sleep: dict[OptionKey, Footprint]
     """Steps that were tried before, in an equivalent order; with their effects."""
     chosen: OptionKey
     cause: int
+    step: int
+    """The number of the node of the step: another one for what a step draws."""
     backtrack: set[OptionKey]
     """The steps to try here, with those that were tried."""
     footprint: Footprint = frozenset()
@@ -68,8 +73,9 @@ class ExhaustiveSearch(Recorded):
         depth = self._depth
         self._depth += 1
         keys = tuple(option.key for option in options)
-        if 0 < depth <= len(self._path):
-            self._path[depth - 1].leave(keys)
+        is_part = options[0].is_drawn and options[0].cause != START
+        if 0 < depth <= len(self._path) and not is_part:
+            self._path[self._path[depth - 1].step].leave(keys)
         if depth < len(self._path):
             node = self._path[depth]
             if node.enabled != keys:
@@ -83,19 +89,22 @@ class ExhaustiveSearch(Recorded):
             return index
         if self._is_blocked:
             return 0
+        if is_part:
+            self._path.append(Node(keys, {}, keys[0], options[0].cause, self._path[-1].step, set(keys)))
+            return 0
         sleep = self._sleep_after_last()
         awake = [index for index, key in enumerate(keys) if key not in sleep]
         if not awake:
             self._is_blocked = True
             return 0
         chosen = awake[0]
-        self._path.append(Node(keys, sleep, keys[chosen], options[chosen].cause, {keys[chosen]}))
+        self._path.append(Node(keys, sleep, keys[chosen], options[chosen].cause, depth, {keys[chosen]}))
         return chosen
 
     def executed(self, touched: Set[int]) -> None:
         number = self._depth - 1
         if number < len(self._path):
-            self._path[number].footprint = frozenset(touched)
+            self._path[self._path[number].step].footprint |= touched
 
     @property
     def share(self) -> float:
@@ -112,7 +121,7 @@ class ExhaustiveSearch(Recorded):
     def _sleep_after_last(self) -> dict[OptionKey, Footprint]:
         if not self._path:
             return {}
-        last = self._path[-1]
+        last = self._path[self._path[-1].step]
         before = {**last.sleep, **last.done}
         return {
             key: effects
@@ -126,7 +135,7 @@ class ExhaustiveSearch(Recorded):
         self.blocked += self._is_blocked
         path = self._path
         if path and not self._is_blocked:
-            path[-1].leave(())
+            path[path[-1].step].leave(())
         self._add_races()
         for node in path:
             node.backtrack.update(node.disabled)
@@ -147,10 +156,10 @@ class ExhaustiveSearch(Recorded):
         """Adds, for each pair of dependent steps without a step between them, the other order."""
         path = self._path
         past = _happens_before(path)
-        for late in range(len(path)):
+        for late in past:
             for early in _races(path, past, late):
                 # The steps after the early one that do not depend on it, and then the late one.
-                others = [step for step in range(early + 1, late) if early not in past[step]]
+                others = [step for step in past if early < step < late and early not in past[step]]
                 others.append(late)
                 first = [
                     step for step in others if not any(before in past[step] for before in others if before != step)
@@ -176,26 +185,29 @@ def _dependent(one: Footprint, other: Footprint) -> bool:
     return (CLOCK_ADVANCED in one and CLOCK_READ in other) or (CLOCK_READ in one and CLOCK_ADVANCED in other)
 
 
-def _happens_before(path: Sequence[Node]) -> list[set[int]]:
-    """Returns, for each step, the steps that it follows in every equivalent order."""
-    past: list[set[int]] = []
+def _happens_before(path: Sequence[Node]) -> dict[int, set[int]]:
+    """Returns, for each step in their order, the steps that it follows in every equivalent order."""
+    past: dict[int, set[int]] = {}
     for number, node in enumerate(path):
+        if node.step != number:
+            continue
         before: set[int] = set()
         if node.cause != START:
-            before |= past[node.cause] | {node.cause}
-        for earlier in range(number - 1, -1, -1):
+            cause = path[node.cause].step
+            before |= past[cause] | {cause}
+        for earlier in reversed(past):
             other = path[earlier]
             if earlier not in before and (other.chosen == node.chosen or _dependent(other.footprint, node.footprint)):
                 before |= past[earlier] | {earlier}
-        past.append(before)
+        past[number] = before
     return past
 
 
-def _races(path: Sequence[Node], past: Sequence[set[int]], late: int) -> Iterator[int]:
+def _races(path: Sequence[Node], past: Mapping[int, set[int]], late: int) -> Iterator[int]:
     """Yields the earlier steps that could have come after a step: dependent, and no third step between them."""
     node = path[late]
     for early in past[late]:
-        if early == node.cause or path[early].chosen == node.chosen:
+        if (node.cause != START and early == path[node.cause].step) or path[early].chosen == node.chosen:
             continue
         if not any(early in past[between] for between in past[late] if between > early):
             yield early

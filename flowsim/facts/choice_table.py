@@ -36,6 +36,10 @@ class ChoiceKind(IntEnum):
     """Time passes until the next timer."""
     FIRST_CHANNEL = 11
     """A task begins to send round robin with this channel."""
+    SHUFFLE = 12
+    """A task sends a record to this channel, which it draws at random."""
+    REPORT = 13
+    """A message of a task arrives at the job manager."""
 
 
 CHOICES = Table(
@@ -44,9 +48,10 @@ CHOICES = Table(
      Column("ready", "i", "number of options"), Column("name", "b", "what the chosen option is", ChoiceKind),
      Column("actor", "i", "the actor (task id) on which the option has an effect; -1: any"),
      Column("number", "i", "arrive and credit: the task at the other end; answer: number of the call; flush: the edge; "
-            "first_channel: the channel; "
+            "first_channel and shuffle: the channel; report: the task; "
             "otherwise which of several of this kind; -1: none"),
-     Column("edge", "i", "arrive, credit and first_channel: the edge, or -1 if a connection has all edges; otherwise -1")),
+     Column("edge", "i", "arrive, credit, first_channel and shuffle: the edge, or -1 if a connection has all edges; "
+            "otherwise -1")),
 )  # fmt: skip
 
 

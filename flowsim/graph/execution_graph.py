@@ -15,7 +15,7 @@ from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
 from flowsim.graph.job_settings import JobSettings, Link
 from flowsim.graph.network_memory import NetworkMemory, plan_network_memory, pool_rows, task_manager_rows
 from flowsim.graph.pipelined_regions import PipelinedRegion, pipelined_regions
-from flowsim.graph.placement import Chain, Placement, place
+from flowsim.graph.placement import Chain, Placement, TaskManagers, place
 from flowsim.graph.plan_size import check_plan_size, check_shared_memory
 from flowsim.limits import DEFAULT_LIMITS, Limits
 
@@ -28,6 +28,8 @@ class ExecutionGraph:
     subtasks: list[Subtask] = field(default_factory=list)
     expansions: list[EdgeExpansion] = field(default_factory=list)
     placement: Placement = field(default_factory=Placement)
+    lost_together: Placement = field(default_factory=Placement)
+    """The subtasks that fail when a task manager is lost: its own, unless the job is explored with other task managers."""
     memory: NetworkMemory = field(default_factory=NetworkMemory)
     links: dict[int, Link] = field(default_factory=dict)
     """The network link of each edge that has one, by edge id."""
@@ -44,11 +46,13 @@ class ExecutionGraph:
         return sum(expansion.channel_count for expansion in self.expansions)
 
 
-def create_execution_graph(job: JobGraph, limits: Limits = DEFAULT_LIMITS) -> ExecutionGraph:
+def create_execution_graph(
+    job: JobGraph, limits: Limits = DEFAULT_LIMITS, lost_together: TaskManagers | None = None
+) -> ExecutionGraph:
     """Expands a job to subtasks and places them.
 
-    Raises BadInput for invalid places, links and exchanges, for too little network memory, and for a job beyond the
-    limits.
+    ``lost_together``: the task managers that can be lost, if those of the settings are others. Raises BadInput for invalid
+    places, links and exchanges, for too little network memory, and for a job beyond the limits.
     """
     check_plan_size(job, limits)
     execution = ExecutionGraph(job)
@@ -63,6 +67,7 @@ def create_execution_graph(job: JobGraph, limits: Limits = DEFAULT_LIMITS) -> Ex
     settings = job.graph.settings
     chains = [Chain([operator.node.name for operator in v.operators], v.parallelism) for v in job.vertices]
     execution.placement = place(settings.task_managers, chains)
+    execution.lost_together = execution.placement if lost_together is None else place(lost_together, chains)
     execution.memory = plan_network_memory(settings, execution.placement, execution.expansions, execution.subtasks)
     memory = execution.memory
     pools = [0] * len(memory.segments)

@@ -77,6 +77,10 @@ class Words:
             return self._arrival(numbers, before, run, after)
         if what == "first_channel":
             return f"{self._names.short_task(numbers[0])} begins to send round robin with channel {numbers[1]}"
+        if what == "shuffle":
+            return f"{self._names.short_task(numbers[0])} sends the record to channel {numbers[1]}, drawn at random"
+        if what == "report":
+            return f"a message from {self._names.short_task(numbers[1])} arrives at the job manager"
         if what == "answer" and (answered := self._answered(numbers[0], before, run, after)):
             return answered
         if what == "timer" and (fired := self._fired(before, run, after)):

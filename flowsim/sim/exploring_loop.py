@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol
 
 from flowsim.sim.due_events import DueEvents
 from flowsim.sim.handles import VirtualTimer
-from flowsim.sim.origin import OptionKey, Origin
+from flowsim.sim.origin import DRAWN, Drawn, OptionKey, Origin
 from flowsim.sim.policy import FifoPolicy
 from flowsim.sim.virtual_time_loop import VirtualTimeLoop
 
@@ -40,6 +40,11 @@ class Option:
     key: OptionKey
     cause: int
     """The number of the step that made the event possible."""
+
+    @property
+    def is_drawn(self) -> bool:
+        """True for what a step draws while it runs; then all other options are draws as well."""
+        return self.key[0] in DRAWN
 
 
 class ChoiceSource(Protocol):
@@ -103,7 +108,7 @@ class ExploringLoop(VirtualTimeLoop):
 
     explores_arrivals = separates_elements = True
 
-    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer"})
+    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "report"})
     """The events that wait for nothing but their turn: how long a network or a client takes is left open."""
 
     def __init__(self, policy: ExploringPolicy, **options: Any) -> None:
@@ -145,13 +150,15 @@ class ExploringLoop(VirtualTimeLoop):
     def on_clock_read(self) -> None:
         self._touched.add(CLOCK_READ)
 
-    def first_channel(self, channels: int, drawn: int, actor: int, edge: int) -> int:
-        """Chooses the first channel before the first event; a restarted task has the one that the seed draws."""
-        if self._has_begun or channels == 1:
+    def draw_channel(self, what: Drawn, channels: int, drawn: int, actor: int, edge: int) -> int:
+        """Chooses a channel, as a part of the step that runs; by default it is the drawn one."""
+        if channels == 1:
             return drawn
         order = [(drawn + number) % channels for number in range(channels)]
-        index = self._choose([Option(("first_channel", actor, channel, edge), START) for channel in order])
-        self._source.executed({actor})
+        cause = self.step if self._has_begun else START
+        index = self._choose([Option((what, actor, channel, edge), cause) for channel in order])
+        if not self._has_begun:
+            self._source.executed({actor})
         return order[index]
 
     def _next_round(self) -> None:
@@ -169,7 +176,8 @@ class ExploringLoop(VirtualTimeLoop):
 
     def _queue_immediate_events(self) -> bool:
         for index, origin in enumerate(self._free.origins):
-            if origin.is_immediate or (origin.brings_end and not self._has_timers(origin.actor)):
+            is_report = origin.what == "report" and not origin.requests_split
+            if origin.is_immediate or is_report or (origin.brings_end and not self._has_timers(origin.actor)):
                 self._ready.append(self._free.take(index))
                 return True
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal, get_args
 
 What = Literal[
     "arrive",
@@ -16,9 +16,16 @@ What = Literal[
     "action",
     "time",
     "turn",
+    "report",
     "first_channel",
+    "shuffle",
 ]
 """What a choice decides: which of several events of this kind, or of other kinds, is the next."""
+
+Drawn = Literal["first_channel", "shuffle"]
+"""What a step draws while it runs, as Flink draws a random number; each is a ``What``."""
+
+DRAWN: Final = frozenset[object](get_args(Drawn))
 
 OptionKey = tuple[What | int, ...]
 """What the event of an option is: its kind and numbers that are the same in every run of the job."""
@@ -47,6 +54,11 @@ class Origin:
     def is_immediate(self) -> bool:
         """True if the events happen at once: their place among the events of other origins has no effect."""
         return self._is_immediate
+
+    @property
+    def requests_split(self) -> bool:
+        """True if the next event is a reader's request for a split: the first one to ask gets the next split."""
+        return False
 
     @property
     def brings_end(self) -> bool:

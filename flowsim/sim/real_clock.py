@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from flowsim.sim.close_down import end_others
-from flowsim.sim.origin import Origin
+from flowsim.sim.origin import Drawn, Origin
 from flowsim.sim.run_virtual import in_free_thread
 from flowsim.sim.signal_handler import interrupts_of_run
 
@@ -72,7 +72,7 @@ class RealClock:
     def on_clock_read(self) -> None:
         """Does nothing: nothing is chosen."""
 
-    def first_channel(self, channels: int, drawn: int, actor: int, edge: int) -> int:
+    def draw_channel(self, what: Drawn, channels: int, drawn: int, actor: int, edge: int) -> int:
         """Returns the one that the seed draws."""
         return drawn
 

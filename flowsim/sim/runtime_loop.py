@@ -9,7 +9,7 @@ from flowsim.sim.exploring_loop import START, TIME, ExploringLoop, Option
 from flowsim.sim.origin import Origin
 
 _NO_ACTOR: Final = -1
-_AT_ONCE: Final = frozenset({"arrive", "credit"})
+_AT_ONCE: Final = frozenset({"arrive", "credit", "report"})
 """By default the network is faster than tasks."""
 
 
@@ -22,7 +22,7 @@ class RuntimeLoop(ExploringLoop):
     when no task is ready, in the order of their times.
     """
 
-    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "flush"})
+    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "report", "flush"})
 
     separates_elements = False
     _last_actor = _NO_ACTOR

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from flowsim.sim.origin import Origin
+from flowsim.sim.origin import Drawn, Origin
 
 
 class Timer(Protocol):
@@ -41,8 +41,8 @@ class Scheduler(Protocol):
     def on_clock_read(self) -> None:
         """Called if an operator reads the processing time while ``explores_arrivals``."""
 
-    def first_channel(self, channels: int, drawn: int, actor: int, edge: int) -> int:
-        """Returns the channel with which a task begins to send round robin; ``drawn``: the one that the seed draws."""
+    def draw_channel(self, what: Drawn, channels: int, drawn: int, actor: int, edge: int) -> int:
+        """Returns a channel that Flink draws at random, for a task and an edge; ``drawn``: the one that the seed draws."""
 
     @property
     def has_due_events(self) -> bool:

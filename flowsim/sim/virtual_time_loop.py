@@ -18,7 +18,7 @@ from flowsim.sim.choices import Choices
 from flowsim.sim.due_events import DueEvents
 from flowsim.sim.ends_of_loops import Stop, UntilReached, raise_interrupt, raise_stop
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
-from flowsim.sim.origin import Origin
+from flowsim.sim.origin import Drawn, Origin
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
 from flowsim.sim.standstill import Livelock as Livelock
 from flowsim.sim.standstill import OnStandstill, Standstill
@@ -142,7 +142,7 @@ class VirtualTimeLoop(AsyncioServices):
     def on_clock_read(self) -> None:
         """Does nothing: a policy chooses only among what is due."""
 
-    def first_channel(self, channels: int, drawn: int, actor: int, edge: int) -> int:
+    def draw_channel(self, what: Drawn, channels: int, drawn: int, actor: int, edge: int) -> int:
         """Returns the one that the seed draws."""
         return drawn
 

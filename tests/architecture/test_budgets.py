@@ -12,7 +12,7 @@ PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
     "cli": 7_400,
-    "cluster": 5_450,
+    "cluster": 5_550,
     "conform": 3_450,
     "connectors": 6_800,
     "datastream": 4_800,
@@ -32,7 +32,7 @@ LINES_OF_PYTHON = {
     "recording": 3_150,
     "report": 2_350,
     "scenario": 11_500,
-    "sim": 2_300,
+    "sim": 2_330,
     "state": 5_400,
     "streamrecord": 700,
     "studies": 1_300,

@@ -7,12 +7,35 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from flowsim.checkpoints.main_thread_executor import Action
 from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.tasks.actor import Actor
 from flowsim.units import NS_PER_MS
+
+
+class ReportsOfTask(Origin):
+    """The messages from a task to the job manager, which arrive in the order in which they were sent."""
+
+    __slots__ = ("_in_flight",)
+
+    def __init__(self, actor_id: int, task: int) -> None:
+        super().__init__("report", actor_id, task)
+        self._in_flight: deque[bool] = deque()
+
+    def sent(self, *, is_split_request: bool) -> None:
+        """Notes the next message."""
+        self._in_flight.append(is_split_request)
+
+    def arrived(self) -> None:
+        """Forgets the first message."""
+        self._in_flight.popleft()
+
+    @property
+    def requests_split(self) -> bool:
+        return self._in_flight[0]
 
 
 class JobManagerActor:
@@ -27,6 +50,8 @@ class JobManagerActor:
         self._scheduler = scheduler
         self._must_progress = must_progress
         self._actions: deque[Action] = deque()
+        self._reports: dict[int, ReportsOfTask] = {}
+        """What tasks have sent, by task, while an exploration decides in which order it arrives."""
         self._is_closed = False
 
     def execute(self, action: Action) -> None:
@@ -34,6 +59,21 @@ class JobManagerActor:
         if not self._is_closed:
             self._actions.append(action)
             self.actor.wake()
+
+    def receive(self, task: int, action: Action, *, is_split_request: bool = False) -> None:
+        """Runs the action of a task's message, once it arrives: at once, unless the order of arrivals is explored."""
+        if not self._scheduler.explores_arrivals:
+            self.execute(action)
+            return
+        reports = self._reports.get(task)
+        if reports is None:
+            reports = self._reports[task] = ReportsOfTask(self.actor.actor_id, task)
+        reports.sent(is_split_request=is_split_request)
+        self._scheduler.call_at_ns(self._scheduler.now_ns, partial(self._arrive, reports, action), origin=reports)
+
+    def _arrive(self, reports: ReportsOfTask, action: Action) -> None:
+        reports.arrived()
+        self.execute(action)
 
     def execute_last(self, action: Action) -> None:
         """Runs the action in a turn of its own, once no other action waits."""

@@ -85,7 +85,7 @@ class JobMaster:
         self.executions = JobExecutions(execution)
         self.actor = JobManagerActor(len(execution.subtasks), scheduler, self._waits_for_checkpoint)
         topology = self._topology = scheduling_topology(execution)
-        self._placement = execution.placement
+        self._placement = execution.lost_together
         self._lost_results: set[int] = set()
         """The finished producers whose partitions were lost with their task manager."""
         strategy = create_restart_strategy(settings, self.actor, streams.stream("restart"))

@@ -17,6 +17,7 @@ from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.mailbox.task_mailbox import MailboxClosedException, MailboxState
 from flowsim.network.completion import Completion
+from flowsim.operators.sources.source_events import RequestSplitEvent
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
 from flowsim.tasks.stream_task import StreamTask
 
@@ -74,7 +75,8 @@ class CoordinatorEvents:
             if self.is_open:
                 self._coordinators.handle_event(operator_id, self._subtask.index, self._attempt, event)
 
-        self._coordinators.actor.execute(handle)
+        is_request = isinstance(event, RequestSplitEvent)
+        self._coordinators.actor.receive(self._subtask.id, handle, is_split_request=is_request)
 
 
 class OperatorCoordinators:

@@ -35,23 +35,23 @@ class TaskGateway:
     ) -> None:
         """Acknowledges a checkpoint."""
         message = AcknowledgeCheckpoint(self._execution.attempt_id, meta_data.checkpoint_id, snapshot, metrics)
-        self._actor.execute(lambda: self._checkpoints.acknowledge(message))
+        self._actor.receive(self._execution.vertex.id, lambda: self._checkpoints.acknowledge(message))
 
     def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
         """Takes a turn of the job master, as in Flink, and no more: measurements of aborted snapshots are not kept."""
-        self._actor.execute(lambda: None)
+        self._actor.receive(self._execution.vertex.id, lambda: None)
 
     def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
         message = DeclineCheckpoint(self._execution.attempt_id, checkpoint_id, cause)
-        self._actor.execute(lambda: self._checkpoints.decline(message))
+        self._actor.receive(self._execution.vertex.id, lambda: self._checkpoints.decline(message))
 
     def notify_end_of_data(self) -> None:
-        self._actor.execute(lambda: self._checkpoints.on_end_of_data(self._execution))
+        self._actor.receive(self._execution.vertex.id, lambda: self._checkpoints.on_end_of_data(self._execution))
 
     def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
         """Reports the end of the synchronous part (rule 12.109)."""
         subtask, attempt = self._execution.vertex.id, self._execution.attempt_id.attempt
-        self._actor.execute(lambda: self._coordinators.on_synchronous_part(subtask, attempt, checkpoint_id))
+        self._actor.receive(subtask, lambda: self._coordinators.on_synchronous_part(subtask, attempt, checkpoint_id))
 
     def update_task_execution_state(self, state: TaskState) -> None:
         """Reports a new state of the attempt. Flink: JobMasterGateway.updateTaskExecutionState."""
@@ -60,4 +60,4 @@ class TaskGateway:
             self._execution.state = state
             self._checkpoints.on_state_update(self._execution)
 
-        self._actor.execute(update)
+        self._actor.receive(self._execution.vertex.id, update)

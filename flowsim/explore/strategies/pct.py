@@ -22,8 +22,7 @@ class PctRun(SampledRun):
     """
 
     def __init__(self, space: Space, random: Random, choices: int, *, changes: int) -> None:
-        super().__init__(space)
-        self._random = random
+        super().__init__(space, random)
         self._priorities: dict[OptionKey, float] = {}
         self._changes = frozenset(random.sample(range(max(choices, changes)), changes))
         self._lowest = 0.0
@@ -32,7 +31,7 @@ class PctRun(SampledRun):
     def pick(self, options: Sequence[Option]) -> int:
         for option in options:
             if option.key not in self._priorities:
-                self._priorities[option.key] = 1 + self._random.random()
+                self._priorities[option.key] = 1 + self.random.random()
         index = self._first(options)
         is_time = options[index].key == TIME.key
         self._times = self._times + 1 if is_time else 0

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from random import Random
 
-from flowsim.sim.choice_token import Recorded
+from flowsim.explore.strategies.strategy import SampledRun
 from flowsim.sim.exploring_loop import ANY_ACTOR, Option, Space
 from flowsim.sim.origin import OptionKey
 
 
-class PosRun(Recorded):
+class PosRun(SampledRun):
     """Draws a priority for each pending step, and again for those that race with the step that was executed."""
 
     def __init__(self, space: Space, random: Random, choices: int) -> None:
-        super().__init__(space)
-        self._random = random
+        super().__init__(space, random)
         self._priorities: dict[OptionKey, float] = {}
         self._chosen: OptionKey | None = None
 
-    def decide(self, options: Sequence[Option]) -> int:
+    def decide_step(self, options: Sequence[Option]) -> int:
         for option in options:
             if option.key not in self._priorities:
-                self._priorities[option.key] = self._random.random()
+                self._priorities[option.key] = self.random.random()
         index = max(range(len(options)), key=lambda number: self._priorities[options[number].key])
         self._chosen = options[index].key
         return index
@@ -33,4 +32,4 @@ class PosRun(Recorded):
         self._priorities.pop(self._chosen, None)
         for key in self._priorities:
             if ANY_ACTOR in touched or key[1] in touched or key[1] == ANY_ACTOR:
-                self._priorities[key] = self._random.random()
+                self._priorities[key] = self.random.random()

@@ -30,13 +30,25 @@ class Strategy(Protocol):
 
 
 class SampledRun(Recorded):
-    """Decides the choices of one run; a step with one option is no choice."""
+    """Decides the choices of one run. What a step draws is uniformly random, as in Flink."""
+
+    def __init__(self, space: Space, random: Random) -> None:
+        super().__init__(space)
+        self.random = random
 
     def decide(self, options: Sequence[Option]) -> int:
+        return self.uniform(options) if options[0].is_drawn else self.decide_step(options)
+
+    def uniform(self, options: Sequence[Option]) -> int:
+        """Returns the index of any option, each with the same probability."""
+        return int(self.random.random() * len(options))
+
+    def decide_step(self, options: Sequence[Option]) -> int:
+        """Returns the index of the next step, which is no choice if there is one option."""
         return self.pick(options) if len(options) > 1 else 0
 
     def pick(self, options: Sequence[Option]) -> int:
-        """Returns the index of one of several options."""
+        """Returns the index of one of several steps."""
         raise NotImplementedError
 
 

@@ -19,21 +19,20 @@ class WeightedRun(SampledRun):
     """Draws the weight of a kind when it first occurs."""
 
     def __init__(self, space: Space, random: Random, choices: int) -> None:
-        super().__init__(space)
-        self._random = random
+        super().__init__(space, random)
         self._weights: dict[object, float] = {}
         self._continues = random.choice(_CONTINUES)
         self._last: OptionKey | None = None
 
     def pick(self, options: Sequence[Option]) -> int:
         keys = [option.key for option in options]
-        if self._last in keys and self._random.random() < self._continues:
+        if self._last in keys and self.random.random() < self._continues:
             return keys.index(self._last)
         for key in keys:
             if key[0] not in self._weights:
-                self._weights[key[0]] = self._random.choice(_WEIGHTS)
+                self._weights[key[0]] = self.random.choice(_WEIGHTS)
         sums = list(accumulate(self._weights[key[0]] for key in keys))
-        drawn = self._random.random() * sums[-1]
+        drawn = self.random.random() * sums[-1]
         index = next(number for number, most in enumerate(sums) if drawn <= most)
         if keys[index][0] == "turn":
             self._last = keys[index]

@@ -14,7 +14,7 @@ from flowsim.laws.elements import SentBefore, sent_records
 from flowsim.laws.event_time.due_watermarks import DueWatermarks
 from flowsim.laws.event_time.idle_clock import TaskActivity
 from flowsim.laws.event_time.merged_splits import NEVER, RECORD, WHOLE, Generated, MergedSplits
-from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths, strategy_of
+from flowsim.laws.event_time.paths import ACTIVE, STATUS, WATERMARK, EventTimePaths, strategy_of
 from flowsim.laws.findings import Findings, named
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.machine import reads
@@ -66,10 +66,16 @@ class Generator:
         return wrong
 
     def _is_later(self, row: Generated, sent: Ints) -> bool:
-        """Whether time has passed since the row before this one, or a record was sent."""
+        """Whether time has passed since the row before this one, or a record was sent.
+
+        While a source sends that it is active again, it can wait for buffers; its watermark follows in the same call.
+        """
         last = self._last
-        if last is None or row.time_ns > last.time_ns:
-            return last is not None
+        if last is None:
+            return False
+        is_sending = (last.split, last.kind, last.timestamp) == (WHOLE, STATUS, ACTIVE)
+        if row.time_ns > last.time_ns and not is_sending:
+            return True
         return bool(np.searchsorted(sent, row.seq) > np.searchsorted(sent, last.seq))
 
     def _wrong(self, row: Generated, seen: tuple[int, int] | None) -> str:

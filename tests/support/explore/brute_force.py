@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.scenario.yaml.problems import ScenarioErrors
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Option
-from tests.support.explore.tiny_jobs import explored, tiny_job
+from tests.support.explore.tiny_jobs import drawing_job, explored, tiny_job
 
 MOST_ORDERS = 1_200
 
@@ -71,10 +72,10 @@ class Compared:
     unfounded: frozenset[str]
 
 
-def compare(seed: int, most: int = MOST_ORDERS) -> Compared | None:
+def compare(seed: int, most: int = MOST_ORDERS, draw: Callable[[int], dict[str, Any]] = tiny_job) -> Compared | None:
     """Compares the ways for a tiny job; None if it has too many orders, or is no job."""
     try:
-        job = explored(tiny_job(seed))
+        job = explored(draw(seed))
     except ScenarioErrors:
         return None
     search, orders = ExhaustiveSearch(), AllOrders()
@@ -91,11 +92,12 @@ def main() -> int:
     arguments.add_argument("--jobs", type=int, default=100)
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--orders", type=int, default=MOST_ORDERS, help="leave out jobs that have more")
+    arguments.add_argument("--drawing", action="store_true", help="jobs in which tasks draw channels and splits")
     given = arguments.parse_args()
     compared = orders = searched = different = 0
     seed = given.seed
     while compared < given.jobs:
-        found = compare(seed, given.orders)
+        found = compare(seed, given.orders, drawing_job if given.drawing else tiny_job)
         if found is not None:
             compared, orders, searched = compared + 1, orders + found.orders, searched + found.searched
             if found.missed or found.unfounded:

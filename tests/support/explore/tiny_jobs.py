@@ -34,6 +34,35 @@ def tiny_job(seed: int) -> dict[str, Any]:
     }
 
 
+def drawing_job(seed: int) -> dict[str, Any]:
+    """Returns a scenario in which tasks draw: channels of shuffle, and the order in which readers ask for splits."""
+    random = Random(seed)
+    count = {"key_by": "k", "window": {"count": random.choice((1, 2))}, "aggregate": {"n": "sum(n)"}}
+    if random.random() < 0.5:
+        splits = [[{"record": ["a", number]}] * random.choice((1, 1, 2)) for number in range(random.choice((1, 2)))]
+        script = {"fields": _FIELDS, "gap": "5 ms", "subtasks": splits, "assignment": "dynamic"}
+        sources: dict[str, Any] = {"s0": {"script": script, "parallelism": 2}}
+    else:
+        sources = {
+            f"s{number}": {"collection": {"fields": _FIELDS, "rows": [["a", number]] * random.choice((1, 1, 2))}}
+            for number in range(random.choice((1, 2)))
+        }
+    spread = {"parallelism": 2, "partition": random.choice(("shuffle", "shuffle", "rebalance"))}
+    marked = {"map": {"add": {"m": "n"}}}
+    operators = [
+        [{**count, "parallelism": 1}, {**marked, **spread}],
+        [{**marked, **spread}],
+        [{**marked, **spread}, {**count, "parallelism": 1}],
+    ]
+    job: dict[str, Any] = {}
+    inputs: Any = list(sources) if len(sources) > 1 else "s0"
+    for number, operator in enumerate(random.choice(operators)):
+        job[f"o{number}"] = {"input": inputs, **operator}
+        inputs = f"o{number}"
+    sinks = {"out": {"input": inputs, "collect": {}, "parallelism": random.choice((1, 2))}}
+    return {"flowsim": 1, "name": "drawing", "sources": sources, "operators": job, "sinks": sinks}
+
+
 def _source(random: Random, number: int) -> dict[str, Any]:
     numbers = [random.randrange(4) + 10 * number for _ in range(random.choice((1, 1, 2)))]
     rows = [[random.choice("ab"), each] for each in numbers]

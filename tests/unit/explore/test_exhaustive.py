@@ -12,11 +12,14 @@ from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, Option
 from flowsim.sim.origin import OptionKey
 from tests.support.explore.brute_force import AllOrders, compare, results
-from tests.support.explore.tiny_jobs import explored
+from tests.support.explore.tiny_jobs import drawing_job, explored
 
 FIELDS = {"n": "long"}
 SMALL = (4, 13, 19, 23, 31, 43, 49, 74, 80, 5008)
 """Tiny jobs with few orders, of all kinds of operators."""
+
+DRAWING = (1, 3, 5, 9)
+"""Those whose tasks draw channels or splits."""
 
 
 def union(rows: int, partition: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -71,6 +74,39 @@ def test_records_that_leave_in_one_step_can_be_read_apart() -> None:
     job = {**union(1), "sources": {"left": lines, "right": right}, "operators": operators, "sinks": sinks}
     search = ExhaustiveSearch()
     assert len(results(explored(job), search)) == 3
+
+
+def test_order_of_records_before_a_shuffle_is_explored() -> None:
+    """Two records on different channels: 2 results; on one channel: 2 orders, and 2 channels."""
+    scenario = union(1)
+    scenario["operators"]["spread"] = {
+        "input": "both",
+        "map": {"add": {"o": "n"}},
+        "parallelism": 2,
+        "partition": "shuffle",
+    }
+    scenario["sinks"] = {"all": {"input": "spread", "collect": {}, "parallelism": 2}}
+    assert len(results(explored(scenario), ExhaustiveSearch())) == 6
+
+
+def test_reader_that_asks_first_gets_the_first_split() -> None:
+    """Of three splits, each reader can have any: the second and the third are asked for by either."""
+    script = {"fields": FIELDS, "subtasks": [[{"record": [n]}] for n in range(3)], "assignment": "dynamic"}
+    scenario = {
+        "flowsim": 1,
+        "name": "splits",
+        "sources": {"read": {"script": script, "parallelism": 2}},
+        "sinks": {"all": {"input": "read", "collect": {}, "parallelism": 2}},
+    }
+    assert len(results(explored(scenario), ExhaustiveSearch())) == 8
+
+
+@pytest.mark.parametrize("seed", DRAWING)
+def test_search_finds_what_tasks_draw(seed: int) -> None:
+    found = compare(seed, most=90, draw=drawing_job)
+    assert found is not None
+    assert (found.missed, found.unfounded) == (frozenset(), frozenset())
+    assert found.searched <= found.orders
 
 
 @pytest.mark.parametrize("seed", SMALL)

@@ -18,6 +18,7 @@ from flowsim.explore.outcome import BOUND_REACHED
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Space
+from flowsim.testing import DrawnScenario
 
 
 class Waiting(AsyncFunction):
@@ -64,3 +65,25 @@ def test_bounds_of_the_run_options_are_kept() -> None:
     job = ExploredJob(endless(), RunOptions(bounds=bounds), "endless")
     explore_job(job, 2)
     assert job.bounds == bounds
+
+
+LOST = """
+flowsim: 1
+name: lost
+settings: {task_managers: one}
+sources:
+  s0: {script: {fields: {n: long}, subtasks: [[{record: [1]}, {sleep: 10 ms}, {record: [2]}]]}}
+sinks:
+  out: {input: s0, collect: {}, parallelism: 1, partition: rebalance}
+failures: [{lose_task_manager: {name: task manager, at: 5 ms}}]
+"""
+
+
+@pytest.mark.parametrize("space", ["order", "runtime"])
+def test_task_manager_of_the_scenario_is_lost(space: Space) -> None:
+    """In the order space each task has its own; those that the scenario puts together fail together."""
+    compiled = DrawnScenario.of(LOST).compiled()
+    job = ExploredJob(compiled.stream_graph(), compiled.run_options(), "lost", space)
+    outcome = job.run(Recorded(space))
+    assert outcome.status is JobStatus.FAILED
+    assert "TaskManager task manager is no longer reachable." in outcome.cause

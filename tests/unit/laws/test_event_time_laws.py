@@ -179,6 +179,16 @@ def test_late_merged_watermark_violates() -> None:
     assert made.make(WATERMARK, 3, at_ms=1).broken() == [MISSING]
 
 
+def test_merged_watermark_can_follow_a_status_that_waited_for_buffers() -> None:
+    """Rule 8.6: both are sent in one call, which goes on when the status has found buffers."""
+    made = Splits().make(WATERMARK, 6, 0).make(STATUS, IDLE, 1).make(WATERMARK, 6).make(STATUS, IDLE, 0)
+    made.make(STATUS, IDLE).make(STATUS, ACTIVE, 0, 1, 5).make(WATERMARK, 8, 0, 1, 5).make(STATUS, ACTIVE, at_ms=5)
+    assert made.make(WATERMARK, 8, at_ms=9).broken() == []
+    made.make(STATUS, IDLE, 0, 1, 20).make(STATUS, IDLE, at_ms=20).make(STATUS, ACTIVE, 0, 1, 30)
+    made.make(WATERMARK, 9, 0, 1, 30).make(STATUS, ACTIVE, at_ms=30)
+    assert made.broken() == [MISSING]
+
+
 def test_no_flush_of_maximum_when_all_splits_are_idle_violates() -> None:
     made = Splits().make(WATERMARK, 6, 0).make(WATERMARK, 3, 1).make(WATERMARK, 3)
     made.make(STATUS, IDLE, 0, 1, 5).make(STATUS, IDLE, 1, 1, 5).make(STATUS, IDLE, at_ms=5)

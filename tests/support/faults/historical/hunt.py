@@ -9,49 +9,20 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from time import process_time
 from typing import Final
 
 from flowsim.compiled_modules import COMPILED, execution_mode
-from flowsim.errors import RunTooLong
 from flowsim.faults.historical.bug import Bug
 from flowsim.quantities import count_text
+from tests.support.explore.clean_runs import Clean, explore_jobs
 from tests.support.faults.historical.catalogue import BUGS
 from tests.support.faults.historical.hits import Row, hunt
-from tests.support.faults.historical.search import BOUNDS, drawn_job, shown_by
-from tests.support.faults.historical.search import STRATEGIES as STRATEGIES_OF_JOBS
 from tests.support.faults.historical.strategies import STRATEGIES, strategies_of
 
 PAGE: Final = Path(__file__).parents[4] / "docs" / "historical_bugs.md"
 _BEGIN, _END = "<!-- begin of the tables: make hunt WRITE=1 -->\n", "<!-- end of the tables -->\n"
-
-
-@dataclass(frozen=True)
-class Clean:
-    """Random jobs without a bug, and what the runs of some of them showed: false alarms."""
-
-    jobs: int
-    unfinished: int
-    """Runs that reached the bound of steps, of which nothing is known."""
-    cpu_s: float
-    alarms: tuple[str, ...]
-
-
-def clean_runs(jobs: int, first_seed: int, progress: Callable[[int, int, str], None]) -> Clean:
-    """Runs random jobs of the public strategies, in turn, each under a random schedule, and checks all laws."""
-    begun, unfinished, names = process_time(), 0, list(STRATEGIES_OF_JOBS)
-    alarms: list[str] = []
-    for number in range(jobs):
-        name, seed = names[number % len(names)], first_seed + number // len(names)
-        progress(number, jobs, f"{len(alarms)} false alarms")
-        sign = shown_by(*drawn_job(name, seed))
-        if sign == RunTooLong.__name__:
-            unfinished += 1
-        elif sign:
-            alarms.append(f"{name}() of seed {seed}: {sign}")
-    return Clean(jobs, unfinished, round(process_time() - begun, 1), tuple(alarms))
 
 
 def rows_of(
@@ -119,10 +90,7 @@ def page_of(rows: Sequence[Row], clean: Clean | None, given: argparse.Namespace)
         table(rows),
     ]
     if clean is not None:
-        parts.append(
-            f"Without a bug: {clean.jobs:,} random jobs, {count_text(len(clean.alarms), 'false alarm')}, "
-            f"{clean.cpu_s:,.0f} CPU seconds ({clean.unfinished:,} of the runs reached the bound of {BOUNDS.steps:,} steps).\n"
-        )
+        parts.append(f"Without a bug: {clean}.\n")
     hidden = [bug for bug in BUGS.values() if bug.not_shown]
     parts.append("".join(f"- {bug.ticket} is not shown: {bug.not_shown}.\n" for bug in hidden))
     parts.append(descriptions(BUGS.values()))
@@ -177,7 +145,11 @@ def main() -> None:
         rows.append(row)
         if given.json:
             print(json.dumps(asdict(row)), flush=True)
-    clean = clean_runs(given.clean, given.clean_seed, progress) if given.clean else None
+    clean = None
+    if given.clean:
+        clean = explore_jobs(
+            given.clean, given.clean_seed, on_job=lambda job: progress(job, given.clean, "jobs without a bug")
+        )
     if given.json and clean is not None:
         print(json.dumps(asdict(clean)))
     elif given.write:

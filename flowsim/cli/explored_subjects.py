@@ -1,23 +1,25 @@
-"""The jobs whose orders ``flowsim explore`` explores: scenarios, and jobs that a Python function builds."""
+"""The jobs that ``flowsim explore`` explores: scenarios, and jobs that a Python function builds."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
+from flowsim.cli.command import duration_argument
+from flowsim.cli.programs import environment_of
+from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput, RunTooLong
 from flowsim.explore.assumptions import left_out
-from flowsim.explore.explore import Step, explore_token
+from flowsim.explore.checked_run import CheckedRun, check_run
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_graph import observe
-from flowsim.explore.outcome import BOUND_REACHED
 from flowsim.facts.kinds import Level
-from flowsim.laws.law import Verdict
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import Space
@@ -25,13 +27,24 @@ from flowsim.testing import Schedule, run_job
 
 
 class Subject(Protocol):
-    """A job whose orders are explored."""
+    """A job that is explored in one space."""
 
     job: ExploredJob
 
     @property
     def left_out(self) -> Sequence[str]:
         """What the order space leaves out; nothing in the runtime space, which proves nothing."""
+
+    @property
+    def expected_verdicts(self) -> Mapping[str, str]:
+        """The verdict of each law that the scenario names."""
+
+    @property
+    def has_faults(self) -> bool:
+        """True if a fault is switched on."""
+
+    def judge(self, token: ChoiceToken) -> CheckedRun:
+        """Repeats a run with a recording and checks it. Raises BadInput for a token that does not fit."""
 
     def check(self, token: ChoiceToken) -> list[str]:
         """Repeats a run; returns what it violated or did not meet. Raises BadInput for a token that does not fit."""
@@ -71,11 +84,20 @@ class ScenarioSubject:
             return ()
         return left_out(self._compiled.stream_graph(), self._compiled.failures, self._compiled.actions)
 
-    def check(self, token: ChoiceToken) -> list[str]:
+    @property
+    def expected_verdicts(self) -> Mapping[str, str]:
+        return self._compiled.expect.laws
+
+    @property
+    def has_faults(self) -> bool:
+        return bool(self._compiled.faults)
+
+    def judge(self, token: ChoiceToken) -> CheckedRun:
         level = Level[self._record.upper()]
-        return _what(
-            explore_token(self._compiled, token, record=level, until_ns=self._until_ns, bounds=self.job.bounds)
-        )
+        return check_run(self._compiled, token, record=level, until_ns=self._until_ns, bounds=self.job.bounds)
+
+    def check(self, token: ChoiceToken) -> list[str]:
+        return self.judge(token).found
 
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         checks = ["--record", self._record, "--validate", "--engine", "python"] if is_checked else []
@@ -83,11 +105,16 @@ class ScenarioSubject:
         return shlex.join([*self._again, "--token", str(token), *checks])
 
     def explain(self, token: ChoiceToken) -> str | None:
+        if token.costs_seed is not None:
+            return None
         return shlex.join(["flowsim", "explain", *self._again[2:], "--token", str(token)])
 
 
 class ProgramSubject:
     """A job that a Python function builds: ``name`` is ``module:function``."""
+
+    expected_verdicts: Mapping[str, str] = {}
+    has_faults = False
 
     def __init__(self, env: StreamExecutionEnvironment, name: str, record: str, space: Space = "order") -> None:
         graph = env.stream_graph()
@@ -100,13 +127,14 @@ class ProgramSubject:
     def left_out(self) -> Sequence[str]:
         return () if self.job.space == "runtime" else left_out(self._env.stream_graph())
 
-    def check(self, token: ChoiceToken) -> list[str]:
+    def judge(self, token: ChoiceToken) -> CheckedRun:
         run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level, bounds=self.job.bounds)
-        laws = [outcome.law for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
-        if isinstance(run.result.error, RunTooLong):
-            return [BOUND_REACHED]
-        failed = [] if run.result.error is None else [f"the job {run.result.status.value}: {run.result.error}"]
-        return [*(f"law {law} violated" for law in laws), *failed]
+        status, error = run.result.status, run.result.error
+        failed = "" if error is None or isinstance(error, RunTooLong) else f"the job {status.value}: {error}"
+        return CheckedRun(status, error, run.outcomes, failed=failed)
+
+    def check(self, token: ChoiceToken) -> list[str]:
+        return self.judge(token).found
 
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         call = "assert_laws" if is_checked else "run_job"
@@ -116,9 +144,38 @@ class ProgramSubject:
         return None
 
 
-def _what(step: Step) -> list[str]:
-    found = [f"law {outcome.law} violated" for outcome in step.violated]
-    found += [f"expected {unmet.what} not met: {unmet.expected}" for unmet in step.unmet]
-    if not found and step.is_finding:
-        found.append(BOUND_REACHED)
-    return found
+@dataclass(frozen=True, slots=True)
+class JobArguments:
+    """What the user entered to name a job: it creates the same job in every process."""
+
+    scenario: str
+    record: str
+    until: str | None = None
+    overrides: Sequence[str] = ()
+    limits: Sequence[str] = ()
+    allow_python: bool = False
+    allow_path: bool = False
+
+    def subjects(self, spaces: Sequence[Space], out: str, *, warns: bool = False) -> dict[Space, Subject]:
+        """Returns the job in each space; ``out``: a folder for what its sinks would write. Raises BadInput."""
+        until_ns = duration_argument("--until", self.until)
+        env = environment_of(self.scenario, self.overrides, self.limits, allow_python=self.allow_python)
+        if env is not None:
+            if self.until is not None:
+                raise BadInput(f"{self.scenario}: --until applies to scenarios only")
+            return {space: ProgramSubject(env, self.scenario, self.record, space) for space in spaces}
+        compiled = compiled_scenario(
+            Path(self.scenario), Path(out), list(self.overrides), self.allow_python, self.allow_path, list(self.limits), until_ns
+        )  # fmt: skip
+        if warns:
+            write_warnings(compiled)
+        until = [] if self.until is None else ["--until", self.until]
+        again = ["flowsim", "run", self.scenario, *until, *self._options]
+        return {space: ScenarioSubject(compiled, again, self.record, until_ns, space) for space in spaces}
+
+    @property
+    def _options(self) -> list[str]:
+        """The options of a command that decide the job."""
+        options = [word for override in self.overrides for word in ("--set", override)]
+        options += [word for limit in self.limits for word in ("--limit", limit)]
+        return options + ["--allow-python"] * self.allow_python + ["--allow-path"] * self.allow_path

@@ -12,6 +12,7 @@ from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.explored_spaces import in_order_space, in_runtime_space
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.exploring_loop import ExploringPolicy
+from flowsim.sim.random_costs import CostsPolicy
 
 
 def planned_job(graph: StreamGraph, options: RunOptions, events: CheckedEvents) -> ExecutionGraph:
@@ -21,7 +22,7 @@ def planned_job(graph: StreamGraph, options: RunOptions, events: CheckedEvents) 
     """
     graph.check_run(options.clock)
     task_managers = graph.settings.task_managers
-    if isinstance(options.policy, ExploringPolicy):
+    if isinstance(options.policy, ExploringPolicy | CostsPolicy):
         graph = in_order_space(graph) if options.policy.source.space == "order" else in_runtime_space(graph)
     checkpointing = graph.settings.checkpointing
     if checkpointing is None and events.needs_checkpoints:

@@ -10,13 +10,15 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.planned_job import planned_job
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
 from flowsim.cluster.run_events import CheckedEvents
-from flowsim.explore.explore import EXPLORED_BOUNDS
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.outcome import Outcome, outcome_of, sink_name
 from flowsim.facts.recorder import Recorder
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.choice_token import Recorded
-from flowsim.sim.exploring_loop import ExploringPolicy, Space
+from flowsim.sim.exploring_loop import Space
+
+EXPLORED_BOUNDS: Final = RunBounds(steps=10_000_000)
+"""The bounds of an explored run by default: some minutes."""
 
 _SURELY: Final = 50_000
 _TIMES: Final = 100
@@ -34,7 +36,7 @@ class ExploredJob:
         options = options if self._has_bounds else replace(options, bounds=EXPLORED_BOUNDS)
         observed = observe(graph)
         self._ends = observed.ends
-        self._options = replace(options, recorder=None, budget_records=None, policy=ExploringPolicy(Recorded(space)))
+        self._options = replace(options, recorder=None, budget_records=None, policy=Recorded(space).policy())
         self._execution = planned_job(observed.graph, self._options, CheckedEvents(self._options))
         self.digest = digest
         self.space: Space = space
@@ -44,10 +46,10 @@ class ExploredJob:
         """The bounds of each run."""
         return self._options.bounds
 
-    def bound_by(self, run: Recorded) -> None:
-        """Bounds further runs by a run that ended: one that needs very many more steps works without end."""
+    def bound_by(self, decided: int) -> None:
+        """Bounds further runs by the steps of a run that ended: one that needs very many more works without end."""
         if not self._has_bounds:
-            steps = min(EXPLORED_BOUNDS.steps or _SURELY, _SURELY + _TIMES * run.decided)
+            steps = min(EXPLORED_BOUNDS.steps or _SURELY, _SURELY + _TIMES * decided)
             self._options = replace(self._options, bounds=RunBounds(steps=steps))
 
     def run(self, source: Recorded) -> Outcome:
@@ -55,7 +57,7 @@ class ExploredJob:
 
     def result(self, source: Recorded, recorder: Recorder | None = None) -> JobExecutionResult:
         """Runs the job, and records the run if there is a recorder. Raises RunInterrupted with the result so far."""
-        options = replace(self._options, policy=ExploringPolicy(source), recorder=recorder)
+        options = replace(self._options, policy=source.policy(), recorder=recorder)
         return MiniCluster(self._execution, options).run()
 
     def outcome(self, result: JobExecutionResult) -> Outcome:

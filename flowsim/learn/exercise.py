@@ -9,7 +9,8 @@ from typing import Final
 
 from flowsim.distribution import shipped
 from flowsim.errors import SourcePosition
-from flowsim.explore.explore import EXPLORED_BOUNDS, judged_in_memory
+from flowsim.explore.checked_run import judged_in_memory
+from flowsim.explore.explored_job import EXPLORED_BOUNDS
 from flowsim.facts.kinds import Level
 from flowsim.learn.lesson import Lesson
 from flowsim.learn.sections import anchor, sections

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from flowsim.errors import BadInput, ScenarioError, SourcePosition, did_you_mean
-from flowsim.explore.explore import EXPLORED_BOUNDS
+from flowsim.explore.explored_job import EXPLORED_BOUNDS
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
 from flowsim.laws.slices import Facts

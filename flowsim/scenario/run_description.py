@@ -21,9 +21,13 @@ from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scen
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.loader import Scenario, load_text
 from flowsim.scenario.settings import RunSettings
-from flowsim.sim.choice_token import ChoiceToken, Replayed
+from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.policy import SchedulingPolicy
+from flowsim.sim.random_costs import CostsPolicy, replay
+
+_OF_TOKENS: Final = (ExploringPolicy.name, CostsPolicy.name)
+"""The policies of explored runs, which their tokens repeat."""
 
 _OUT_OF_MEMORY: Final = (f"{MemoryLimitReached.__name__}:", f"{MemoryError.__name__}:")
 """The start of the cause of a run that a limit of memory ended."""
@@ -34,7 +38,7 @@ class Rerun:
     """The arguments of ``run_compiled`` that repeat a recorded run."""
 
     seed: int
-    policy: Literal["fifo", "random"] | ExploringPolicy
+    policy: Literal["fifo", "random"] | SchedulingPolicy
     record: Level
     record_values_bytes: int | None
     record_state: bool
@@ -117,7 +121,7 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput(
             "it ran on the real clock, where the order of events depends on the machine: it cannot be repeated"
         )
-    if run.policy not in ("fifo", "random", ExploringPolicy.name):
+    if run.policy not in ("fifo", "random", *_OF_TOKENS):
         raise BadInput(f"it ran under the policy '{run.policy}', which only its own program can create")
     if "faults" in run.options:
         raise BadInput("its faults were switched on by a Python program, not by the scenario")
@@ -125,9 +129,9 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput("its run was interrupted at an unknown point; run the scenario again instead")
     if manifest.failure is not None and manifest.failure.cause.startswith(_OUT_OF_MEMORY):
         raise BadInput("its limit of memory ended it, at a point that depends on the machine; run the scenario again")
-    policy: Literal["fifo", "random"] | ExploringPolicy = "random" if run.policy == "random" else "fifo"
-    if run.policy == ExploringPolicy.name:
-        policy = ExploringPolicy(Replayed(ChoiceToken.parse(_recorded_token(run.options))))
+    policy: Literal["fifo", "random"] | SchedulingPolicy = "random" if run.policy == "random" else "fifo"
+    if run.policy in _OF_TOKENS:
+        policy = replay(ChoiceToken.parse(_recorded_token(run.options))).policy()
     return Rerun(
         run.seed,
         policy,

@@ -10,12 +10,16 @@ from hashlib import sha256
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.sim.exploring_loop import Option, Space
+from flowsim.sim.exploring_loop import ExploringPolicy, Option, Space
+from flowsim.sim.policy import SchedulingPolicy
 
 _VERSION: Final = 1
 """Raised when names or options of choices change, so that older tokens are refused."""
 
-_FORM: Final = re.compile(r"fx1\.(?P<space>[or])\.(?P<job>[A-Za-z0-9_-]{7})\.(?P<choices>[A-Za-z0-9_-]{0,1000000})")
+_FORM: Final = re.compile(
+    r"fx1\.((?P<space>[or])\.(?P<job>[A-Za-z0-9_-]{7})\.(?P<choices>[A-Za-z0-9_-]{0,1000000})"
+    r"|c\.(?P<job_of_costs>[A-Za-z0-9_-]{7})\.(?P<costs>[0-9]{1,19}))"
+)
 _EXAMPLE: Final = "fx1.o.Zm9vYmE.AAEC"
 
 
@@ -24,14 +28,18 @@ class ChoiceToken:
     """The job, and the choices that differ from the default: pairs of a choice's number and an option's number.
 
     Numbers of choices count those with two options or more, from 0. Option 0 is the default: in the order space, the event
-    that was possible first.
+    that was possible first. A run with random costs of work has their seed instead.
     """
 
     job: str
     deviations: tuple[tuple[int, int], ...]
     space: Space = "order"
+    costs_seed: int | None = None
+    """The seed of a run of strategy ``costs``, which asks for no choices."""
 
     def __str__(self) -> str:
+        if self.costs_seed is not None:
+            return f"fx1.c.{self.job}.{self.costs_seed}"
         content = bytearray()
         last = 0
         for number, option in self.deviations:
@@ -46,6 +54,8 @@ class ChoiceToken:
         match = _FORM.fullmatch(text.strip())
         if match is None:
             raise BadInput(f"expected a token such as {_EXAMPLE}, got {text[:60]!r}: copy the whole token")
+        if match["costs"] is not None:
+            return cls(match["job_of_costs"], (), "runtime", int(match["costs"]))
         numbers = list(_numbers(match["choices"]))
         if len(numbers) % 2:
             raise _damaged()
@@ -54,6 +64,12 @@ class ChoiceToken:
             last += distance
             deviations.append((last, option))
         return cls(match["job"], tuple(deviations), "order" if match["space"] == "o" else "runtime")
+
+    def is_simpler_than(self, other: ChoiceToken) -> bool:
+        """True if this run is easier to explain: it is made of choices, and of fewer ones that differ from the default."""
+        if self.costs_seed is not None or other.costs_seed is not None:
+            return self.costs_seed is None and other.costs_seed is not None
+        return len(self.deviations) < len(other.deviations)
 
     def check_job(self, digest: str) -> None:
         """Raises BadInput if the token belongs to another job; ``digest``: of this one, with its settings."""
@@ -83,6 +99,12 @@ class Recorded:
     choices: int = 0
     decided: int = 0
     """How many steps were decided, with those that had one option."""
+    expected: ChoiceToken | None = None
+    """The token that the run repeats."""
+
+    def policy(self) -> SchedulingPolicy:
+        """Returns the policy of the run."""
+        return ExploringPolicy(self)
 
     def choose(self, options: Sequence[Option]) -> int:
         self.decided += 1
@@ -115,8 +137,7 @@ class Replayed(Recorded):
     """Repeats the choices of a token. Raises BadInput if they do not fit the run."""
 
     def __init__(self, token: ChoiceToken) -> None:
-        super().__init__(token.space)
-        self.expected = token
+        super().__init__(token.space, expected=token)
         self._options = dict(token.deviations)
 
     def decide(self, options: Sequence[Option]) -> int:

@@ -108,6 +108,9 @@ class ExploringLoop(VirtualTimeLoop):
 
     explores_arrivals = separates_elements = True
 
+    turns_are_steps: ClassVar = False
+    """True if it is a choice which task runs; otherwise all tasks run until they wait."""
+
     at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "report"})
     """The events that wait for nothing but their turn: how long a network or a client takes is left open."""
 
@@ -168,7 +171,7 @@ class ExploringLoop(VirtualTimeLoop):
             self._queue_due_timers()
             if self._ready:
                 return
-        if self._ready_actors:
+        if self._ready_actors and not self.turns_are_steps:
             self._touched.add(self._ready_actors[0])
             self._give_turn_to(self._ready_actors[0])
             return

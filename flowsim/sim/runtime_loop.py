@@ -25,20 +25,12 @@ class RuntimeLoop(ExploringLoop):
     at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "report", "flush"})
 
     separates_elements = False
+    turns_are_steps: ClassVar = True
     _last_actor = _NO_ACTOR
 
     def wake(self, actor: int) -> None:
         self._touched.add(actor)
         super().wake(actor)
-
-    def _next_round(self) -> None:
-        if self._queue_immediate_events():
-            return
-        if self._timers and self._timers[0][0] <= self.now_ns:
-            self._queue_due_timers()
-            if self._ready:
-                return
-        self._next_step()
 
     def _queue_immediate_events(self) -> bool:
         for index, origin in enumerate(self._free.origins):

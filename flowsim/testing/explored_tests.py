@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from flowsim.errors import BadInput
+from flowsim.explore.runs import Runs
 from flowsim.explore.shrink import shrunk
-from flowsim.explore.strategies.by_name import DEFAULT_STRATEGIES, strategy_of
-from flowsim.explore.strategies.runs import Runs
 from flowsim.quantities import count_text
-from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed
+from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import Space
+from flowsim.sim.random_costs import replay
 from flowsim.testing.schedule import Schedule
 
 PARAMETER: Final = "schedule"
@@ -60,7 +60,7 @@ class ExploringSchedule(Schedule):
                 "@explore: a schedule is for one run: call run_job once, and compare in the test what it returns"
             )
         self.digests.append(digest)
-        if isinstance(self.source, Replayed):
+        if self.source is not None and self.source.expected is not None:
             self.source.expected.check_job(digest)
         return self.source
 
@@ -89,8 +89,7 @@ def explore(
         raise BadInput(f"@explore: expected runs >= 1, got {runs!r}")
     if all_orders and space != "order":
         raise BadInput("@explore: all_orders applies to the order space only")
-    chosen = strategy or DEFAULT_STRATEGIES[space]
-    strategy_of(chosen, space, seed)
+    Runs(space, strategy, seed, runs)
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)
@@ -102,7 +101,9 @@ def explore(
             def call(schedule: ExploringSchedule) -> None:
                 test(*args, **kwargs, **{PARAMETER: schedule})
 
-            _ExploredTest(call, FailingOrders.of(test)).run(runs, Runs(space, chosen, seed), all_orders=all_orders)
+            _ExploredTest(call, FailingOrders.of(test)).run(
+                runs, Runs(space, strategy, seed, runs), all_orders=all_orders
+            )
 
         others = [each for each in signature.parameters.values() if each.name != PARAMETER]
         explored.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
@@ -161,7 +162,7 @@ class _ExploredTest:
     def run(self, runs: int, sources: Runs, *, all_orders: bool) -> None:
         for token in self._failures.tokens():
             with suppress(BadInput):  # the job has changed since
-                self._run(Replayed(token), "an order that failed before")
+                self._run(replay(token), "an order that failed before")
         for number in range(1, runs + 1):
             source = sources.next_run()
             if source is None:
@@ -198,7 +199,7 @@ class _ExploredTest:
     def _failure(self, token: ChoiceToken, kind: type[Exception]) -> Exception | None:
         """Returns the error of the test with these choices, if it is of this type."""
         try:
-            self._call(ExploringSchedule(source=Replayed(token)))
+            self._call(ExploringSchedule(source=replay(token)))
         except BadInput:
             return None
         except Exception as error:

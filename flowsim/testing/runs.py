@@ -36,7 +36,6 @@ from flowsim.recording.manifest import RunDescription
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.writer import RecordingWriter
 from flowsim.report.inline import RecordingReport, report_of
-from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.testing.bounds import default_bounds
 from flowsim.testing.differences import difference_of
 from flowsim.testing.differences import shown as shown_value
@@ -96,7 +95,7 @@ class JobRun:
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Returns the verdict of each law; an unfinished run is checked as the beginning of a run."""
-        explored = self.schedule.choices is not None
+        explored = self.schedule.asks_for_choices
         return tuple(check_all(self.facts, RUN_STATUS[self.result.status].value, explored=explored))
 
     def save(self, path: str | Path) -> Recording:
@@ -272,7 +271,7 @@ def run_job(
     choices = schedule.choices_for(digest)
     options = RunOptions(
         seed=schedule.seed,
-        policy=ExploringPolicy(choices) if choices is not None else _policy(schedule),
+        policy=choices.policy() if choices is not None else _policy(schedule),
         budget_records=schedule.budget_records if choices is None else None,
         recorder=None if level is Level.OFF else recorder,
         until_ns=None if until_ms is None else until_ms * NS_PER_MS,

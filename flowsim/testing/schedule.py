@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from flowsim.errors import BadInput
-from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed, is_choice_token
+from flowsim.sim.choice_token import ChoiceToken, Recorded, is_choice_token
+from flowsim.sim.random_costs import replay
 
 DEFAULT_BUDGET_RECORDS: Final = 4096
 _TOKEN: Final = re.compile(r"(fifo|random)/([0-9]{1,19})/([0-9]{1,7})")
@@ -52,10 +53,15 @@ class Schedule:
 
     @property
     def token(self) -> str:
-        """Policy, seed and budget in one word, which is the last part of an exploration's token; or the token itself."""
+        """Policy, seed and budget in one word; or the token of an explored run."""
         if self.choices is not None:
             return self.choices
         return f"{self.policy}/{self.seed}/{self.budget_records}"
+
+    @property
+    def asks_for_choices(self) -> bool:
+        """True if each step of the run is a choice, so that time can pass before an event that is due."""
+        return self.choices is not None and ChoiceToken.parse(self.choices).costs_seed is None
 
     def choices_for(self, digest: str) -> Recorded | None:
         """Returns what decides the order of a run of the job with this digest; None: the policy and the seed do.
@@ -66,7 +72,7 @@ class Schedule:
             return None
         token = ChoiceToken.parse(self.choices)
         token.check_job(digest)
-        return Replayed(token)
+        return replay(token)
 
     @classmethod
     def of(cls, token: str) -> Schedule:

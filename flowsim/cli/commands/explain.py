@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ from flowsim.cli.commands.play import Description
 from flowsim.cli.explored_subjects import ScenarioSubject
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
+from flowsim.errors import BadInput
 from flowsim.play.game import Game
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken
@@ -38,6 +40,12 @@ def explain(
 ) -> Answer:
     """Explain the choices of an explored run: what happened, and what the default was. -v prints every step."""
     run = ChoiceToken.parse(token)
+    if run.costs_seed is not None:
+        again = shlex.join(["flowsim", "run", str(scenario), "--token", str(run)])
+        raise BadInput(
+            f"--token {run}: strategy costs makes no choices to explain, the costs of work are random; repeat the run with "
+            f"'{again}' and ask 'flowsim why' about it"
+        )
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explain-") as folder:
         compiled = compiled_scenario(scenario, Path(folder) / "out", set_, allow_python, allow_path, limit, until_ns)

@@ -52,8 +52,8 @@ from flowsim.scenario.runner import (
     run_compiled,
 )
 from flowsim.scenario.settings import RunSettings
-from flowsim.sim.choice_token import ChoiceToken, Replayed
-from flowsim.sim.exploring_loop import ExploringPolicy
+from flowsim.sim.choice_token import ChoiceToken, Recorded
+from flowsim.sim.random_costs import replay
 
 if TYPE_CHECKING:
     from flowsim.cli.judged_run import JudgedRun, RunJudge
@@ -104,7 +104,7 @@ AllowNonRestoredState = Annotated[
 ]
 TokenText = Annotated[
     str | None,
-    typer.Option("--token", metavar="TOKEN", help="Repeat the run of the order space that flowsim explore found."),
+    typer.Option("--token", metavar="TOKEN", help="Repeat a run that flowsim explore found."),
 ]
 Connect = Annotated[
     list[str] | None,
@@ -165,7 +165,7 @@ def run(
         run_one = partial(
             run_compiled,
             seed=seed,
-            policy=policy if choices is None else ExploringPolicy(choices),
+            policy=policy if choices is None else choices.policy(),
             clock=clock,
             record=level,
             record_values_bytes=values_bytes,
@@ -192,7 +192,7 @@ def _check_options(settings: RunSettings, names_policy: bool, record_state: bool
 
 def _choices(
     text: str | None, compiled: CompiledScenario, settings: RunSettings, names_policy: bool
-) -> Replayed | None:
+) -> Recorded | None:
     """Returns the choices of a token. Raises BadInput for a token of another job, or if other options decide the order."""
     if text is None:
         return None
@@ -204,7 +204,7 @@ def _choices(
     if compiled.phases:
         raise BadInput("--token: a scenario with phases cannot be explored")
     token.check_job(compiled.scenario.digest())
-    return Replayed(token)
+    return replay(token)
 
 
 def _judge(validate: bool, engine: EngineName, master: str | None, remote: str | None) -> RunJudge | None:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.explore.strategies.costs import Costs
 from flowsim.explore.strategies.delay import DelayBounded
 from flowsim.explore.strategies.guided import Guided
 from flowsim.explore.strategies.pct import PctRun
@@ -18,19 +19,23 @@ from flowsim.explore.strategies.weighted import WeightedRun
 from flowsim.sim.exploring_loop import Space
 
 _PARTS: Final[Mapping[str, tuple[float, Callable[[Space, int], Strategy]]]] = {
-    "pos": (0.3, partial(Sampling, "pos", PosRun)),
+    "pos": (0.25, partial(Sampling, "pos", PosRun)),
     "pct2": (0.15, partial(Sampling, "pct2", partial(PctRun, changes=1))),
     "pct3": (0.1, partial(Sampling, "pct3", partial(PctRun, changes=2))),
     "weighted": (0.15, partial(Sampling, "weighted", WeightedRun)),
+    "costs": (0.15, Costs),
     "delay1": (0.1, partial(DelayBounded, most=1)),
-    "guided": (0.1, Guided),
-    "uniform": (0.1, partial(Sampling, "uniform", UniformRun)),
+    "guided": (0.05, Guided),
+    "uniform": (0.05, partial(Sampling, "uniform", UniformRun)),
 }
 """The strategies of the portfolio, each with its first share of the runs."""
 
+COSTS: Final = "costs"
+
 
 def _portfolio(space: Space, seed: int) -> Strategy:
-    return Portfolio(seed, {create(space, seed): share for share, create in _PARTS.values()})
+    parts = {name: part for name, part in _PARTS.items() if space == "runtime" or name != COSTS}
+    return Portfolio(seed, {create(space, seed): share for share, create in parts.values()})
 
 
 STRATEGIES: Final[Mapping[str, Callable[[Space, int], Strategy]]] = {
@@ -38,14 +43,16 @@ STRATEGIES: Final[Mapping[str, Callable[[Space, int], Strategy]]] = {
     **{name: create for name, (_, create) in _PARTS.items()},
     "delay2": partial(DelayBounded, most=2),
 }
-"""By the name on the command line; created from a space and a seed."""
+"""By the name on the command line; created from a space and the first seed."""
 
 DEFAULT_STRATEGIES: Final[Mapping[Space, str]] = {"order": "uniform", "runtime": "portfolio"}
 """The strategy of each space; in the order space, of the runs beside those of the exhaustive search."""
 
 
 def strategy_of(name: str, space: Space, seed: int) -> Strategy:
-    """Returns a strategy. Raises BadInput for an unknown name."""
+    """Returns a strategy. Raises BadInput for an unknown name, or one of the other space."""
     if name not in STRATEGIES:
         raise BadInput(f"there is no strategy {name!r}; there are: {', '.join(STRATEGIES)}")
+    if name == COSTS and space == "order":
+        raise BadInput(f"strategy {name} is one of the runtime space: in the order space work costs nothing")
     return STRATEGIES[name](space, seed)

@@ -53,7 +53,7 @@ class SampledRun(Recorded):
 
 
 class Sampling:
-    """A strategy whose runs depend on nothing but the seed, their number, and the length of the default run."""
+    """A strategy whose runs depend on nothing but the seed of each, from the first one on, and the length of the default run."""
 
     is_finished = False
 
@@ -61,12 +61,11 @@ class Sampling:
         self.name = name
         self._create = create
         self._space: Space = space
-        self._streams = RandomStreams(seed)
-        self._runs = 0
+        self._seed = seed
 
     def next_run(self, choices: int) -> Recorded:
-        self._runs += 1
-        return self._create(self._space, self._streams.stream(self.name, self._runs), choices)
+        self._seed += 1
+        return self._create(self._space, RandomStreams(self._seed - 1).stream(self.name), choices)
 
     def ended(self, run: Recorded, is_new: bool) -> None:
         """Does nothing."""

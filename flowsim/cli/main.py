@@ -40,7 +40,7 @@ _COMMANDS: Final = {
     "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
     "explore": (
         "explore",
-        "Run a scenario under many schedules in memory and check the laws, or list all results that it can have.",
+        "Run a job under many schedules in memory: list the results that it can have, and check the laws and expectations.",
     ),
     "explain": (
         "explain",

@@ -11,12 +11,12 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 7_400,
+    "cli": 7_600,
     "cluster": 5_550,
     "conform": 3_450,
     "connectors": 6_800,
     "datastream": 4_800,
-    "explore": 1_820,
+    "explore": 2_400,
     "export": 1_300,
     "facts": 1_780,
     "faults": 620,
@@ -32,7 +32,7 @@ LINES_OF_PYTHON = {
     "recording": 3_150,
     "report": 2_350,
     "scenario": 11_500,
-    "sim": 2_330,
+    "sim": 2_430,
     "state": 5_400,
     "streamrecord": 700,
     "studies": 1_300,

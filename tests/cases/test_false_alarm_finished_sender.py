@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flowsim.explore.explore import judged_in_memory
+from flowsim.explore.checked_run import judged_in_memory
 from flowsim.facts.kinds import ElementKind, Level, StoredAction
 from flowsim.laws.law import Verdict
 from flowsim.scenario.compiler import compile_scenario

@@ -14,7 +14,7 @@ SCENARIO = Path(__file__).parent / "inputs" / "lose_task_manager.yaml"
 
 
 @pytest.mark.parametrize(
-    "arguments", [("check",), ("run",), ("run", "--out", "out"), ("graph",), ("explore", "--seeds", "2")]
+    "arguments", [("check",), ("run",), ("run", "--out", "out"), ("graph",), ("explore", "--runs", "2")]
 )
 def test_unknown_task_manager_is_refused_and_nothing_is_written(flowsim: Flowsim, arguments: tuple[str, ...]) -> None:
     Path("job.yaml").write_text(SCENARIO.read_text())

@@ -43,7 +43,7 @@ def test_hangup_stays_ignored_under_nohup_and_sigterm_still_ends_the_run(tmp_pat
 
 STARTS = "import os; from flowsim.__main__ import main; os.write(1, b'begins\\n'); main()"
 COMMANDS = {
-    "explore": ["explore", "job.yaml", "--seeds", "3"],
+    "explore": ["explore", "job.yaml", "--runs", "3"],
     "study": ["study", "job.yaml", "--vary", "settings.seed=1,2", "--out", "study"],
 }
 

@@ -23,7 +23,7 @@ class DeviatingRun(Replayed):
 
     def __init__(self, space: Space, deviating: Deviations) -> None:
         super().__init__(ChoiceToken("", deviating, space))
-        self.expected = None
+        self.expected = None  # it repeats no token
         self.counts: list[int] = []
         """The number of options of each choice."""
 

@@ -1,4 +1,4 @@
-"""Runs of the runtime space and of seeds, whose results must be results of the order space.
+"""Runs of the runtime space, those with random costs among them, whose results must be results of the order space.
 
 ``python -m tests.support.explore.runtime_runs --jobs 100`` compares tiny jobs, with 300 runs of each.
 """
@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 
-from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.explore.exhaustive import ExhaustiveSearch
-from flowsim.explore.observed_graph import observe
-from flowsim.explore.outcome import outcome_of
-from flowsim.explore.strategies.runs import Runs
+from flowsim.explore.runs import Runs
 from flowsim.scenario.yaml.problems import ScenarioErrors
+from flowsim.sim.random_costs import RandomCosts
 from tests.support.explore.brute_force import results
 from tests.support.explore.tiny_jobs import compiled, explored, tiny_job
 
@@ -25,32 +22,26 @@ def outside(seed: int, runs: int = RUNS, most: int = 1_000) -> list[str] | None:
     """Returns the schedules whose results are none of the order space; None if it is too large, or the job is none."""
     scenario = tiny_job(seed)
     try:
-        job = compiled(scenario)
+        compiled(scenario)
     except ScenarioErrors:
         return None
     search = ExhaustiveSearch()
     ordered = results(explored(scenario), search, most)
     if not search.is_finished:
         return None
-    observed = observe(job.stream_graph())
     found = []
-    explored_runs = Runs("runtime", "portfolio", seed)
+    portfolio = Runs("runtime", "portfolio", seed, runs)
     jobs = [
         explored(scenario | {"settings": {"buffer_timeout": f"{timeout} ms"}}, "runtime") for timeout in (0, 2, 100)
     ]
     for number in range(runs):
-        if number % 2:
-            source = explored_runs.next_run()
-            assert source is not None
-            if jobs[number % 3].run(source).digest not in ordered:
-                found.append(f"portfolio, {source.token(jobs[number % 3].digest)}")
-            explored_runs.ended(source, is_new=False)
-            continue
-        budget, timeout = 1 if number % 3 else 4_096, (0, 2, 100)[number % 7 % 3]
-        graph = replace(observed.graph, settings=replace(observed.graph.settings, buffer_timeout_ms=timeout))
-        options = replace(job.run_options(), seed=number, policy="random", budget_records=budget)
-        if outcome_of(MiniCluster(graph, options).run(), observed.ends).digest not in ordered:
-            found.append(f"random/{number}/{budget}, buffer timeout {timeout} ms")
+        job = jobs[number % 3]
+        source = RandomCosts(number) if number % 2 else portfolio.next_run()
+        assert source is not None
+        if job.run(source).digest not in ordered:
+            found.append(str(source.token(job.digest)))
+        if number % 2 == 0:
+            portfolio.ended(source, is_new=False)
     return found
 
 

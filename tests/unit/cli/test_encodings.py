@@ -21,7 +21,7 @@ COMMANDS = [
     ["run", "job.yaml", "--out", "out", "--validate", "--engine", "python"],
     ["run", "--help"],
     ["graph", "job.yaml"],
-    ["explore", "job.yaml", "--seeds", "2"],
+    ["explore", "job.yaml", "--runs", "2"],
     ["trace", "out"],
     ["metrics", "out"],
     ["why", "out", "no-output", "kept"],

@@ -1,4 +1,4 @@
-"""``flowsim explore --space order``, and ``flowsim run --token``."""
+"""``flowsim explore``, and ``flowsim run --token``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def union(tmp_path: Path) -> str:
 def test_all_results_are_listed_with_tokens_that_repeat_them(flowsim: Any, union: str) -> None:
     called = flowsim("explore", union, "--space", "order", "--json")
     found = called.document
-    assert (called.code, found["proven"], found["left_out"], found["findings"]) == (0, True, [], [])
+    assert (called.code, found["findings"], list(found["spaces"])) == (0, [], ["order"])
+    assert (found["spaces"]["order"]["proven"], found["spaces"]["order"]["left_out"]) == (True, [])
     rows = [[row[0] for row in result["sinks"]["all"][0]] for result in found["results"]]
     assert sorted(rows) == [[1, 2, 3], [1, 3, 2], [3, 1, 2]]
     for result, numbers in zip(found["results"], rows, strict=True):
@@ -53,7 +54,8 @@ def test_run_of_a_token_is_replayed(flowsim: Any, union: str) -> None:
 
 def test_table_names_results_and_the_command(flowsim: Any, union: str) -> None:
     shown = flowsim("explore", union, "--space", "order").out
-    assert "order space: all 3 results that the order of events can give, proven in 10 runs" in shown
+    space = "order space (arrivals, timers and answers in any order)"
+    assert f"{space}: all 3 results that the order of events can give, proven in 10 runs" in shown
     assert "all: 1,2 2,4 3,6" in shown
     assert "repeat one: flowsim run union.yaml --token fx1.o." in shown
     assert "the only result" in flowsim("explore", union, "--space", "order", "--outcome", "bag").out
@@ -94,9 +96,11 @@ def test_law_that_some_order_violates_is_a_finding_with_its_token(flowsim: Any, 
             "--laws: expected all, new or a number from 1",
         ),
         (("explore", "union.yaml", "--space", "order", "--laws", "0"), "--laws: expected all, new or a number from 1"),
+        (("explore", "union.yaml", "--space", "seeds"), "use --space runtime --strategy costs"),
+        (("explore", "union.yaml", "--space", "all"), "--space: expected order or runtime, got 'all'"),
         (
-            ("explore", "union.yaml", "--token", "fx1.o.Zm9vYmE."),
-            "it repeats one run: flowsim run union.yaml --token",
+            ("explore", "union.yaml", "--space", "order", "--strategy", "costs"),
+            "strategy costs is one of the runtime space: in the order space work costs nothing",
         ),
         (
             ("explore", "union.yaml", "--space", "runtime", "--strategy", "dfs"),
@@ -119,14 +123,10 @@ def test_results_of_the_runtime_space_are_listed_and_repeated(flowsim: Any, unio
     document = called.document
     orders = {tuple(tuple(row) for row in result["sinks"]["all"][0]) for result in document["results"]}
     assert len(orders) == 3
-    assert (document["space"], document["strategy"], document["runs"], document["searched"]) == (
-        "runtime",
-        "portfolio",
-        60,
-        0,
-    )
-    assert document["verdict"].startswith("3 results in 60 runs; about ")
-    assert (document["proven"], document["complete"]) == (False, False)
+    space = document["spaces"]["runtime"]
+    assert (space["strategy"], document["runs"], space["searched"]) == ("portfolio", 60, 0)
+    assert space["verdict"].startswith("3 results in 60 runs; about ")
+    assert (space["proven"], space["complete"]) == (False, False)
     for number, result in enumerate(document["results"]):
         again = flowsim(*shlex.split(result["replay"])[1:], "--out", f"out{number}", "--json").document
         rows = [list(row.values()) for row in again["sinks"][0]["records"]]
@@ -139,7 +139,7 @@ def test_delay_bounded_strategy_says_that_it_is_finished(flowsim: Any, union: st
         "explore", union, "--space", "runtime", "--strategy", "delay1", "--laws", "new", "--json"
     ).document
     assert document["runs"] < 2_000
-    assert document["verdict"].endswith(f"{document['runs']} runs: all that strategy delay1 has")
+    assert document["spaces"]["runtime"]["verdict"].endswith(f"{document['runs']} runs: all that strategy delay1 has")
 
 
 def test_token_of_other_settings_is_refused(flowsim: Any, union: str) -> None:
@@ -203,33 +203,38 @@ def test_job_of_a_function_is_explored_and_repeated_in_python(
         assert run.values("all") == result["sinks"]["all"][0]
 
 
-def test_function_needs_the_order_space_and_permission(flowsim: Any, tmp_path: Path) -> None:
+def test_function_needs_permission(flowsim: Any, tmp_path: Path) -> None:
     refused = flowsim("explore", "explored_program:job", "--space", "order")
     assert (refused.code, "runs only with --allow-python" in refused.err) == (ExitCode.BAD_INPUT, True)
-    seeds = flowsim("explore", "explored_program:job", "--allow-python")
-    assert seeds.code == ExitCode.BAD_INPUT
-    assert "explored_program:job is a function: it is explored with --space order or --space runtime only" in seeds.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--space", "order", "--seeds", "5"), "--seeds: applies to --space seeds only"),
-        (("--space", "runtime", "--policy", "fifo"), "--policy: applies to --space seeds only"),
-        (
-            ("--space", "order", "--token", "flowsim1/0123456789abcdef/random/7/1"),
-            "--token: applies to --space seeds only",
-        ),
-        (("--strategy", "pos"), "--strategy: applies to --space order and --space runtime only"),
-        (("--runs", "5"), "--runs: applies to --space order and --space runtime only"),
-        (("--require", "one-result"), "--require: applies to --space order and --space runtime only"),
-    ],
-)
-def test_option_of_the_other_space_is_refused(
-    flowsim: Any, union: str, arguments: tuple[str, ...], message: str
-) -> None:
-    called = flowsim("explore", union, *arguments)
-    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+def test_by_default_both_spaces_are_explored_and_results_are_in_one_table(flowsim: Any, union: str) -> None:
+    found = flowsim("explore", union, "--runs", "100", "--json").document
+    order, runtime = found["spaces"]["order"], found["spaces"]["runtime"]
+    assert (order["proven"], order["runs"] < 50, runtime["runs"]) == (True, True, 50)
+    assert (order["results"], runtime["results"], len(found["results"])) == (3, 3, 3)
+    for result in found["results"]:
+        assert sum(result["runs_by_space"].values()) == result["runs"]
+    assert sum(result["runs"] for result in found["results"]) == found["runs"] == order["runs"] + runtime["runs"]
+    shown = flowsim("explore", union, "--runs", "100").out
+    assert [line.partition(" space (")[0] for line in shown.splitlines()[:2]] == ["order", "runtime"]
+
+
+def test_run_with_random_costs_is_repeated_by_its_seed(flowsim: Any, tmp_path: Path) -> None:
+    text = UNION.replace("expect: {every_schedule: {rows: {all: 3}}}", "settings: {buffer_timeout: 0}")
+    (tmp_path / "costs.yaml").write_text(text)
+    explore = ("explore", "costs.yaml", "--strategy", "costs", "--runs", "30", "--first-seed", "40", "--json")
+    found = flowsim(*explore).document
+    assert found["spaces"].keys() == {"runtime"}
+    tokens = [result["token"] for result in found["results"] if result["token"].startswith("fx1.c.")]
+    assert tokens
+    for token, result in zip(tokens, found["results"][-len(tokens) :], strict=True):
+        assert 40 <= int(token.rpartition(".")[2]) < 70
+        again = flowsim(*shlex.split(result["replay"])[1:], "--out", "out", "--json").document
+        assert [list(row.values()) for row in again["sinks"][0]["records"]] == result["sinks"]["all"][0]
+        assert flowsim("replay", "out").code == 0
+    refused = flowsim("explain", "costs.yaml", "--token", tokens[0])
+    assert (refused.code, "strategy costs makes no choices to explain" in refused.err) == (ExitCode.BAD_INPUT, True)
 
 
 def test_time_limit_holds_for_every_run_and_for_its_repetition(flowsim: Any, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_limit_of_memory_fails_run_which_cannot_be_replayed(flowsim: Any, tmp_pa
 @needs_proc
 def test_limit_of_memory_holds_for_explore_study_and_python(flowsim: Any, growing: Path) -> None:
     limit = ("--limit", "memory_bytes=1 MiB")
-    explored = flowsim("explore", growing, "--seeds", "1", *limit)
+    explored = flowsim("explore", growing, "--space", "runtime", "--runs", "1", *limit)
     assert (explored.code, "its limit of memory" in explored.out) == (3, True)
     studied = flowsim("study", growing, "--vary", "settings.seed=1", "--out", "s", "--json", "--no-plot", *limit)
     assert (studied.code, "its limit of memory" in studied.document["rows"][0]["error"]) == (3, True)

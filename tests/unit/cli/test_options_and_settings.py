@@ -49,7 +49,7 @@ def test_run_option_gives_same_digest_as_setting(flowsim: Any, option: str, sett
 
 
 def test_explore_and_study_accept_until_option(flowsim: Any) -> None:
-    explored = flowsim("explore", "endless.yaml", "--seeds", "2", "--until", "20ms", "--json")
+    explored = flowsim("explore", "endless.yaml", "--runs", "2", "--until", "20ms", "--json")
     assert explored.code in (0, 1)
     assert explored.document["runs"] == 2
     studied = flowsim("study", "endless.yaml", "--vary", "settings.seed=1,2", "--until", "20ms", "--no-plot", "--json")

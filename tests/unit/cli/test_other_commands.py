@@ -60,7 +60,10 @@ def test_many_windows_per_record_warn_before_the_run(flowsim: Any, write: Any) -
     called = flowsim("run", scenario, "--json")
     assert called.document["warnings"][0].startswith(warning)
     assert f"warning: {warning}" in called.err
-    assert f"warning: {warning}" in flowsim("explore", scenario, "--seeds", "1", "--record", "elements").err
+    assert (
+        f"warning: {warning}"
+        in flowsim("explore", scenario, "--space", "runtime", "--runs", "1", "--record", "elements").err
+    )
 
 
 def test_check_reports_every_error_with_line_and_column(flowsim: Any, write: Any) -> None:
@@ -149,21 +152,24 @@ def test_slot_sharing_group_of_a_source_is_inherited(flowsim: Any, write: Any) -
     assert document["slots"] == {"s": 2}
 
 
-def test_explore_counts_distinct_recordings_and_writes_nothing(flowsim: Any, tmp_path: Path) -> None:
-    called = flowsim("explore", "tiny.yaml", "--seeds", 5, "--json")
+COSTS = ("--strategy", "costs", "--laws", "all")
+
+
+def test_explore_counts_laws_and_writes_nothing(flowsim: Any, tmp_path: Path) -> None:
+    called = flowsim("explore", "tiny.yaml", *COSTS, "--runs", 5, "--json")
     assert called.code == 0
-    assert (called.document["runs"], called.document["distinct_recordings"]) == (5, 5)
+    assert (called.document["runs"], called.document["checked"]) == (5, 5)
     assert called.document["laws"]["key-routing"] == {"rows_examined": 1000, "holds": 5}
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
 
 
-def test_explore_stops_at_first_violation_with_reproducing_command(flowsim: Any, write: Any) -> None:
+def test_explore_stops_at_first_finding_with_reproducing_command(flowsim: Any, write: Any) -> None:
     scenario = write("f.yaml", ("rows: {kept: 200}", "rows: {kept: 199}"), append=DROP)
-    called = flowsim("explore", scenario, "--seeds", 5, "--first-seed", 40, "--json")
-    found = called.document["first_finding"]
-    assert (called.code, called.document["runs"], found["seed"]) == (1, 1, 40)
-    words = found["replay"].split()
-    assert words[:5] == ["flowsim", "run", "f.yaml", "--seed", "40"]
+    called = flowsim("explore", scenario, *COSTS, "--runs", 5, "--until-finding", "--json")
+    found = called.document["findings"][0]
+    assert (called.code, called.document["runs"]) == (1, 1)
+    words = shlex.split(found["replay"])
+    assert words[:4] == ["flowsim", "run", "f.yaml", "--token"]
     again = flowsim(*words[1:], "--json")
     report = shlex.split(found["report"])
     assert report[:5] == ["flowsim", "report", "out/f", "--open", "--at"]
@@ -171,16 +177,7 @@ def test_explore_stops_at_first_violation_with_reproducing_command(flowsim: Any,
     assert Path(report[2], "recording").is_dir()
     assert again.code == 1
     assert again.document["digest"] == found["digest"]
-
-
-def test_token_reproduces_finding_and_is_refused_for_other_scenario(flowsim: Any, write: Any) -> None:
-    broken = write("f.yaml", append=DROP)
-    first = flowsim("explore", broken, "--seeds", 3, "--first-seed", 5, "--json").document["first_finding"]
-    again = flowsim("explore", broken, "--token", first["token"], "--json").document
-    assert (again["runs"], again["first_finding"]["digest"]) == (1, first["digest"])
-    refused = flowsim("explore", write("whole.yaml"), "--token", first["token"])
-    assert refused.code == 2
-    assert "the token belongs to the scenario" in refused.err
+    assert found["evidence"]
 
 
 def test_explore_of_failing_job_exits_3_with_the_exception(flowsim: Any, write: Any) -> None:
@@ -189,14 +186,14 @@ def test_explore_of_failing_job_exits_3_with_the_exception(flowsim: Any, write: 
         ("operators:", 'operators:\n  broken: {input: numbers, map: {add: {m: "100 // (n - 150)"}}}'),
         ("input: numbers, key_by", "input: broken, key_by"),
     )
-    called = flowsim("explore", scenario, "--seeds", 2)
+    called = flowsim("explore", scenario, "--runs", 4)
     assert called.code == 3
     assert "ZeroDivisionError" in called.out
 
 
-def test_explore_with_all_seeds_continues_after_finding(flowsim: Any, write: Any) -> None:
-    document = flowsim("explore", write("f.yaml", append=DROP), "--seeds", 3, "--all-seeds", "--json").document
-    assert (document["runs"], document["findings"]) == (3, 3)
+def test_explore_continues_after_a_finding(flowsim: Any, write: Any) -> None:
+    document = flowsim("explore", write("f.yaml", append=DROP), *COSTS, "--runs", 3, "--json").document
+    assert (document["runs"], document["findings"][0]["runs"]) == (3, 3)
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,8 @@ def test_run_with_several_attempts_replays_equal_and_violates_no_law(restarting:
 
 def test_restarting_scenario_is_checked_and_explored(restarting: Path, flowsim: Flowsim) -> None:
     assert flowsim("check", restarting).code == 0
-    called = flowsim("explore", restarting, "--seeds", 2, "--json")
-    assert (called.code, called.document["findings"], called.document["distinct_recordings"]) == (0, 0, 2)
+    called = flowsim("explore", restarting, "--runs", 2, "--json")
+    assert (called.code, called.document["findings"], called.document["runs"]) == (0, [], 2)
 
 
 def test_job_without_restarts_left_exits_3_and_reports_every_attempt(

@@ -13,14 +13,14 @@ from flowsim.cluster.job_status import JobStatus
 from flowsim.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Time
 from flowsim.errors import RunTooLong
-from flowsim.explore.explore import explore_once
-from flowsim.explore.seeded_schedules import strategy_of
+from flowsim.explore.checked_run import check_run
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.sim import virtual_time_loop
+from flowsim.sim.choice_token import ChoiceToken, job_id
 from flowsim.testing import RunBounds, run_job
 
 ENDLESS = """\
@@ -85,7 +85,7 @@ def test_limit_fails_job_of_which_the_scenario_expects_that_it_fails(flowsim: An
 
 @pytest.mark.parametrize(("limit", "after"), ENDS)
 def test_limit_holds_for_explore_study_and_python(flowsim: Any, scenario: Path, limit: str, after: str) -> None:
-    explored = flowsim("explore", "endless.yaml", "--seeds", "1", "--limit", limit)
+    explored = flowsim("explore", "endless.yaml", "--space", "runtime", "--runs", "1", "--limit", limit)
     assert (explored.code, after in explored.out) == (3, True)
     assert "violations" not in explored.out
     studied = flowsim(
@@ -136,8 +136,9 @@ def test_tighter_one_of_bounds_and_limits_ends_run(bounds: RunBounds, expected: 
 
 def test_bound_of_restarts_ends_run(scenario: Path) -> None:
     compiled = compile_scenario(load_scenario(scenario), out_dir=Path("never-written"))
-    step = explore_once(compiled, strategy_of("fifo"), 1, bounds=RunBounds(restarts=1))
-    assert (step.is_violation, "after 1 restarts" in str(step.error)) == (True, True)
+    token = ChoiceToken(job_id(compiled.scenario.digest()), (), "runtime")
+    run = check_run(compiled, token, bounds=RunBounds(restarts=1))
+    assert (bool(run.found), "after 1 restarts" in str(run.error)) == (True, True)
 
 
 def test_polling_at_one_instant_fails_job_and_its_recording_is_readable(

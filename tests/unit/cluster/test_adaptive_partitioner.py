@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.cluster.job_status import JobStatus
-from flowsim.explore.explore import judged_in_memory
+from flowsim.explore.checked_run import judged_in_memory
 from flowsim.facts.kinds import Level
 from flowsim.laws.law import Verdict
 from flowsim.scenario.compiler import compile_scenario

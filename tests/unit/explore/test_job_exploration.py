@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,11 +13,12 @@ import pytest
 from flowsim.cluster.job_status import JobStatus
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.explore.assumptions import left_out
-from flowsim.explore.explore import explore_token
+from flowsim.explore.checked_run import check_run
 from flowsim.explore.explored_job import ExploredJob
-from flowsim.explore.job_exploration import JobExploration, explore_job
+from flowsim.explore.job_exploration import ExploredSpace, JobExploration, explore_job
 from flowsim.explore.outcome import Outcome
 from flowsim.explore.strategies.uniform import UniformRun
+from flowsim.explore.unit import SEARCH, Unit, UnitResult
 from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed, job_id
 from flowsim.sim.exploring_loop import Space
 from tests.support.explore.tiny_jobs import compiled, explored
@@ -33,7 +36,7 @@ UNION: dict[str, Any] = {
 def test_exploration_finds_all_results_and_says_so() -> None:
     found = explore_job(explored(UNION), runs=1_000)
     assert (len(found.results), found.searched, found.is_complete, found.share) == (6, 20, True, 1.0)
-    assert found.runs == found.searched + found.sampled
+    assert found.runs == 1 + found.searched + found.sampled, "the first run is the default"
     orders = [[row[0] for row in one.outcome.rows["all"][0]] for one in found.results.values()]  # type: ignore[index]
     assert sorted(orders) == [[1, 2, 3, 4], [1, 3, 2, 4], [1, 3, 4, 2], [3, 1, 2, 4], [3, 1, 4, 2], [3, 4, 1, 2]]
 
@@ -50,11 +53,11 @@ def test_checked_run_of_a_token_holds_the_laws() -> None:
     scenario = compiled(UNION)
     job = ExploredJob(scenario.stream_graph(), scenario.run_options(), scenario.scenario.digest())
     tokens = [one.token for one in explore_job(job, runs=1_000).results.values()]
-    steps = [explore_token(scenario, token) for token in tokens]
+    steps = [check_run(scenario, token) for token in tokens]
     assert [step.status for step in steps] == [JobStatus.FINISHED] * 6
-    assert [step.violated for step in steps] == [()] * 6
+    assert [step.found for step in steps] == [[]] * 6
     assert len({step.digest for step in steps}) == 6
-    assert explore_token(scenario, tokens[3]).digest == steps[3].digest
+    assert check_run(scenario, tokens[3]).digest == steps[3].digest
 
 
 def test_bag_ignores_the_order_of_rows() -> None:
@@ -64,27 +67,45 @@ def test_bag_ignores_the_order_of_rows() -> None:
 
 def test_exploration_that_ends_early_says_how_far_it_came() -> None:
     found = explore_job(explored(UNION), runs=9)
-    assert (found.runs, found.searched, found.sampled, found.is_complete) == (9, 5, 4, False)
+    assert (found.runs, found.searched, found.sampled, found.is_complete) == (9, 4, 4, False)
     assert 0 < found.share < 1
 
 
+def unit_of(strategy: str, outcomes: str, tokens: Sequence[int] = ()) -> UnitResult:
+    """A unit whose runs ended with these causes; their tokens have so many choices."""
+    part = UnitResult(Unit("order", strategy, 1, len(outcomes), 0))
+    for cause, choices in zip_longest(outcomes, tokens, fillvalue=0):
+        token = ChoiceToken(job_id(""), tuple((number, 1) for number in range(int(choices))))
+        part.add(Outcome(JobStatus.FINISHED, str(cause), ()), token)
+    return part
+
+
+def exploration() -> JobExploration:
+    return JobExploration("exact", {"order": ExploredSpace("uniform")})
+
+
 def test_share_of_unseen_results_counts_those_that_were_sampled_once() -> None:
-    exploration = JobExploration("exact")
-    token = ChoiceToken(job_id(""), ())
-    outcomes = [Outcome(JobStatus.FINISHED, cause, ()) for cause in "aabcd"]
-    for outcome in outcomes:
-        exploration.add(outcome, token, is_sample=outcome.cause != "d")
-    assert exploration.unseen == 2 / 4
-    assert exploration.last_new == 5
+    found = exploration()
+    found.add(unit_of("uniform", "aabc"))
+    found.add(unit_of(SEARCH, "db"))
+    assert found.unseen("order") == 2 / 4
+    assert found.last_new == 5
 
 
 def test_token_with_the_fewest_choices_is_kept() -> None:
-    exploration = JobExploration("exact")
-    outcome = Outcome(JobStatus.FINISHED, "", ())
-    tokens = [ChoiceToken(job_id(""), tuple((number, 1) for number in range(count))) for count in (3, 1, 2)]
-    for token in tokens:
-        exploration.add(outcome, token, is_sample=False)
-    assert [one.token for one in exploration.results.values()] == [tokens[1]]
+    found = exploration()
+    found.add(unit_of("uniform", "aa", (3, 2)))
+    found.add(unit_of("uniform", "aa", (1, 2)))
+    assert [len(one.token.deviations) for one in found.results.values()] == [1]
+
+
+def test_run_with_choices_is_kept_rather_than_one_with_random_costs() -> None:
+    choices, costs = ChoiceToken(job_id(""), ((0, 1),), "runtime"), ChoiceToken(job_id(""), (), "runtime", 7)
+    assert (choices.is_simpler_than(costs), costs.is_simpler_than(choices)) == (True, False)
+    part = UnitResult(Unit("runtime", "portfolio", 1, 2, 0))
+    for token in (costs, choices):
+        part.add(Outcome(JobStatus.FINISHED, "", ()), token)
+    assert [found.token for found in part.results.values()] == [str(choices)]
 
 
 def test_random_runs_find_only_results_of_the_search() -> None:

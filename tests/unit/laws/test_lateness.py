@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flowsim.explore.explore import explore_token
+from flowsim.explore.checked_run import check_run
 from flowsim.explore.job_exploration import explore_job
 from flowsim.laws.lateness import without_lateness
 from flowsim.laws.law import Outcome, Verdict
@@ -66,8 +66,8 @@ JOB = {
 def test_no_law_is_violated_because_time_passed_first(space: Space) -> None:
     job, scenario = explored(JOB, space), compiled(JOB)
     tokens: list[ChoiceToken] = []
-    explore_job(job, 25, strategy="uniform", on_run=lambda _, token, __: tokens.append(token))
-    steps = [explore_token(scenario, token) for token in tokens]
+    explore_job(job, 25, strategy="uniform", on_run=lambda token, _: tokens.append(token))
+    steps = [check_run(scenario, token) for token in tokens]
     assert [outcome for step in steps for outcome in step.violated] == []
     late = {outcome.law for step in steps for outcome in step.outcomes if "time can pass before" in outcome.reason}
     assert late & {"timers", "restored-timers", "progress"}

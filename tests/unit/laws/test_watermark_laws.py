@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flowsim.explore.explore import judged_in_memory
+from flowsim.explore.checked_run import judged_in_memory
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import LAWS

@@ -46,7 +46,7 @@ def solutions(name: str) -> list[tuple[int, ...]]:
     job = subject_of(puzzle.scenario, Path("/nowhere")).job
     tokens: list[ChoiceToken] = []
     of_law = isinstance(puzzle.goal, Violates)
-    found = explore_job(job, 5_000, on_run=lambda _, token, is_new: tokens.append(token) if is_new or of_law else None)
+    found = explore_job(job, 5_000, on_run=lambda token, is_new: tokens.append(token) if is_new or of_law else None)
     assert found.is_complete
     runs = [play(job, choices_of(token), pauses=False) for token in tokens]
     reached = [run for run in runs if is_reached(puzzle.goal, run)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.explore.explore import judged_in_memory
+from flowsim.explore.checked_run import judged_in_memory
 from flowsim.facts.kinds import Level
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.expectations import law_is_as_expected

@@ -22,7 +22,7 @@ from tests.support.faults.historical.strategies import Strategy, strategies_of
 _RUNS: Final = 60
 _CLEAN_RUNS: Final = 3
 _SEED: Final = 1
-_STRATEGIES: Final = ("default", "order: uniform", "random costs")
+_STRATEGIES: Final = ("default", "order: uniform", "costs")
 
 
 @dataclass(frozen=True)

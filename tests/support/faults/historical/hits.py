@@ -10,9 +10,10 @@ from typing import Final
 from flowsim.errors import BadInput
 from flowsim.explore.shrink import shrunk
 from flowsim.faults.historical.bug import Bug
-from flowsim.sim.choice_token import ChoiceToken, Replayed
+from flowsim.sim.choice_token import ChoiceToken
+from flowsim.sim.random_costs import replay
 from tests.support.faults.historical.runs import ScheduledRun, compiled_job, run_job
-from tests.support.faults.historical.strategies import Strategy, explored
+from tests.support.faults.historical.strategies import Strategy
 
 _REPLAYS: Final = 40
 """The most runs of shrinking a token."""
@@ -99,7 +100,7 @@ def hunt(bug: Bug, strategy: Strategy, seeds: int, runs: int, cpu_s: float) -> R
         len(found),
         median(hit.runs if hit else float("inf") for hit in hits),
         round(median(hit.cpu_s if hit else float("inf") for hit in hits), 3),
-        None if token is None else len(token.deviations),
+        None if token is None or token.costs_seed is not None else len(token.deviations),
         "" if token is None else str(token),
     )
 
@@ -111,7 +112,7 @@ def shrunk_token(bug: Bug, run: ScheduledRun) -> ChoiceToken | None:
 
     def shows(token: ChoiceToken) -> bool:
         try:
-            return bug.detector in run_job(bug, explored(Replayed(token))).signs
+            return bug.detector in run_job(bug, ScheduledRun(replay(token))).signs
         except BadInput:  # the choices do not fit
             return False
 

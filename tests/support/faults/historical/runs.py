@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,7 @@ import pytest
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.errors import InvariantViolation, RunTooLong
-from flowsim.explore.explore import judged_in_memory
+from flowsim.explore.checked_run import judged_in_memory
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.historical.bug import Bug
@@ -22,10 +22,8 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.runner import run_compiled
-from flowsim.sim.choice_token import Recorded, Replayed
-from flowsim.sim.exploring_loop import ExploringPolicy
-from flowsim.sim.policy import SchedulingPolicy, SeededRandomPolicy
-from flowsim.sim.rng import RandomStreams
+from flowsim.sim.choice_token import Recorded
+from flowsim.sim.random_costs import replay
 
 BOUNDS: Final = RunBounds(steps=60_000)
 """A run with a bug may never end; those without one need about a hundredth."""
@@ -36,22 +34,13 @@ INVARIANT: Final = "invariant"
 
 @dataclass(frozen=True)
 class ScheduledRun:
-    """What decides a run beside its job; without a policy, the scenario does."""
+    """What decides a run beside its job; without choices, the scenario does."""
 
-    policy: SchedulingPolicy | None = None
-    seed: int | None = None
-    budget_records: int | None = None
     choices: Recorded | None = None
-    """The choices of the policy, if it asks for choices."""
 
     def again(self) -> ScheduledRun:
-        """Returns a run with the same schedule; the policy of a run is used up."""
-        if self.choices is not None:
-            choices = Replayed(self.choices.token(""))
-            return replace(self, policy=ExploringPolicy(choices), choices=choices)
-        if self.policy is not None and self.seed is not None:
-            return replace(self, policy=SeededRandomPolicy(RandomStreams(self.seed)))
-        return self
+        """Returns a run with the same schedule; what decided a run is used up."""
+        return self if self.choices is None else ScheduledRun(replay(self.choices.token("")))
 
 
 @cache
@@ -83,11 +72,9 @@ def _run(compiled: CompiledScenario, run: ScheduledRun, faults: Iterable[Fault])
     try:
         done = run_compiled(
             compiled,
-            seed=run.seed,
-            policy=run.policy,
+            policy=None if run.choices is None else run.choices.policy(),
             clock="virtual",
             record=Level.FULL,
-            budget_records=run.budget_records,
             faults=tuple(faults),
             bounds=BOUNDS,
         )

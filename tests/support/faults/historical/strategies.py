@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from typing import Final
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
@@ -14,12 +13,10 @@ from flowsim.explore.strategies.by_name import strategy_of
 from flowsim.faults.historical.bug import Bug, Space
 from flowsim.sim import exploring_loop
 from flowsim.sim.choice_token import Recorded
-from flowsim.sim.exploring_loop import ExploringPolicy
-from flowsim.sim.policy import SeededRandomPolicy
-from flowsim.sim.rng import RandomStreams
 from tests.support.faults.historical.runs import ScheduledRun
 
 _RUNS_OF_A_SEED: Final = 100_000
+"""Seeds have different runs."""
 
 Runs = Generator[ScheduledRun, bool | None]
 """Yields the runs of a seed without end, or until none is left; gets back whether the last one had a new result."""
@@ -40,11 +37,6 @@ class Strategy:
     """True if the choices of a run are shrunk to a token."""
 
 
-def explored(choices: Recorded) -> ScheduledRun:
-    """Returns the run that ``choices`` decide."""
-    return ScheduledRun(ExploringPolicy(choices), choices=choices)
-
-
 def _default(seed: int) -> Runs:
     """The run of the scenario as it is."""
     yield ScheduledRun()
@@ -53,11 +45,11 @@ def _default(seed: int) -> Runs:
 def _of_explore(space: exploring_loop.Space, name: str, seed: int) -> Runs:
     """The default run of the space, and then those of a strategy of ``flowsim explore``."""
     first = Recorded(space)
-    yield explored(first)
-    strategy = strategy_of(name, space, seed)
+    yield ScheduledRun(first)
+    strategy = strategy_of(name, space, seed * _RUNS_OF_A_SEED)
     while not strategy.is_finished:
         run = strategy.next_run(first.choices)
-        is_new = yield explored(run)
+        is_new = yield ScheduledRun(run)
         strategy.ended(run, bool(is_new))
 
 
@@ -66,14 +58,8 @@ def _all_orders(seed: int) -> Runs:
     search = ExhaustiveSearch()
     while not search.is_finished:
         search.begin()
-        yield explored(search)
+        yield ScheduledRun(search)
         search.end()
-
-
-def _random_costs(seed: int) -> Runs:
-    """Turns, events of one time and costs at random; every batch has one element."""
-    for number in count(seed * _RUNS_OF_A_SEED):
-        yield ScheduledRun(SeededRandomPolicy(RandomStreams(number)), number, 1)
 
 
 STRATEGIES: Final[dict[str, Strategy]] = {
@@ -82,7 +68,6 @@ STRATEGIES: Final[dict[str, Strategy]] = {
         Strategy("default", "scenario", _default, is_random=False),
         Strategy("order: uniform", "order", partial(_of_explore, "order", "uniform"), True, True, True),
         Strategy("order: exhaustive", "order", _all_orders, is_random=False),
-        Strategy("random costs", "runtime", _random_costs),
         *(
             Strategy(name, "runtime", partial(_of_explore, "runtime", name), True, True, name == "portfolio")
             for name in EXPLORED

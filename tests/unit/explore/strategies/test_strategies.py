@@ -19,9 +19,10 @@ from flowsim.explore.strategies.pct import PctRun
 from flowsim.explore.strategies.portfolio import Portfolio
 from flowsim.explore.strategies.pos import PosRun
 from flowsim.explore.strategies.strategy import Strategy
-from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed
+from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import START, TIME, Option
 from flowsim.sim.origin import OptionKey
+from flowsim.sim.random_costs import replay
 from tests.support.explore.tiny_jobs import explored
 from tests.unit.explore.test_exhaustive import union
 
@@ -36,7 +37,7 @@ def test_equal_seeds_give_equal_runs(job: ExploredJob, name: str) -> None:
     tokens: list[list[str]] = []
     for seed in (1, 1, 2):
         made: list[str] = []
-        explore_job(job, 12, strategy=name, seed=seed, on_run=lambda _, token, __, made=made: made.append(str(token)))  # type: ignore[misc]
+        explore_job(job, 12, strategy=name, seed=seed, on_run=lambda token, _, made=made: made.append(str(token)))  # type: ignore[misc]
         tokens.append(made)
     assert tokens[0] == tokens[1] != tokens[2]
     assert len(set(tokens[0])) > 8
@@ -48,7 +49,7 @@ def test_all_orders_of_a_union_are_found(job: ExploredJob, name: str) -> None:
     assert len(found.results) == 6
     assert (found.searched, found.is_complete) == (0, False)
     for digest, one in found.results.items():
-        again = Replayed(ChoiceToken.parse(str(one.token)))
+        again = replay(ChoiceToken.parse(str(one.token)))
         assert (again.space, job.run(again).digest) == ("runtime", digest)
         again.check_end()
 
@@ -107,6 +108,25 @@ def test_delay_bounded_search_tries_every_schedule_with_few_deviations_once() ->
         expected = [order for order in orders if deviations(order) <= most]
         assert sorted(Model(2, 2).runs(strategy, 100)) == expected
         assert strategy.is_finished
+
+
+def test_delay_bounded_search_continues_from_its_state() -> None:
+    whole = Model(3, 3).runs(DelayBounded("runtime", 1, 2), 100)
+    strategy, orders = DelayBounded("runtime", 1, 2), list[str]()
+    while not strategy.is_finished:
+        orders += Model(3, 3).runs(strategy, 2)
+        other = DelayBounded("runtime", 1, 2)
+        other.restore(strategy.state())
+        strategy = other
+    assert len(orders) >= 10
+    assert orders == whole
+
+
+def test_sampled_run_depends_on_its_own_seed_only() -> None:
+    for name in ("uniform", "weighted", "pos", "pct2"):
+        whole = Model(5, 5).runs(STRATEGIES[name]("runtime", 7), 6)
+        parts = [Model(5, 5).runs(STRATEGIES[name]("runtime", 7 + first), 2) for first in (0, 2, 4)]
+        assert [order for part in parts for order in part] == whole
 
 
 def test_priorities_starve_an_actor_that_uniform_choices_serve() -> None:

@@ -1,0 +1,71 @@
+"""Units of an exploration: the search continues from its state, and which units there are."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from flowsim.explore.exhaustive import ExhaustiveSearch
+from flowsim.explore.job_exploration import JobExploration, explore_job
+from flowsim.explore.plan import Plan
+from flowsim.explore.search_state import searched_state, searching
+from flowsim.explore.unit import DEFAULT, SEARCH, UnitResult
+from tests.support.explore.tiny_jobs import explored
+from tests.unit.explore.test_exhaustive import union
+
+
+def test_search_continues_from_its_state_with_the_same_runs() -> None:
+    job = explored(union(2))
+
+    def tokens(search: ExhaustiveSearch, *, moves: bool) -> list[str]:
+        made = []
+        while not search.is_finished:
+            search.begin()
+            job.run(search)
+            made.append(str(search.token(job.digest)))
+            search.end()
+            if moves:
+                search = searching(searched_state(search))
+        return made
+
+    assert tokens(ExhaustiveSearch(), moves=True) == tokens(ExhaustiveSearch(), moves=False)
+
+
+def test_units_grow_and_have_seeds_of_their_own() -> None:
+    units = list(Plan({"runtime": "pos"}, 40, 1_000).units())
+    assert [unit.runs for unit in units] == [1, 10, 11, 22, 44, 88, 176, 200, 200, 200, 48]
+    assert (units[0].strategy, sum(unit.runs for unit in units)) == (DEFAULT, 1_000)
+    for before, unit in pairwise(units[1:]):
+        assert unit.first_seed == before.first_seed + before.runs
+
+
+def test_spaces_take_turns_and_share_the_runs() -> None:
+    units = list(Plan({"order": "uniform", "runtime": "portfolio"}, 1, 101).units())
+    assert [unit.space for unit in units[:8]] == ["order", "runtime", "order", "order", "runtime"] + ["order"] * 2 + [
+        "runtime"
+    ]
+    assert {unit.strategy for unit in units if unit.space == "order"} == {DEFAULT, SEARCH, "uniform"}
+    by_space = [sum(unit.runs for unit in units if unit.space == space) for space in ("order", "runtime")]
+    assert by_space == [51, 50]
+
+
+def test_plan_with_more_runs_has_the_same_units_first() -> None:
+    few, many = (list(Plan({"order": "uniform"}, 1, runs).units()) for runs in (300, 900))
+    assert few[:-2] == many[: len(few) - 2]
+
+
+def test_no_unit_of_a_space_follows_the_end_of_its_search() -> None:
+    plan = Plan({"order": "uniform", "runtime": "uniform"}, 1, 400)
+    made = []
+    for unit in plan.units():
+        if not plan.is_over(unit):
+            made.append((unit.space, unit.strategy))
+            plan.ended(UnitResult(unit, has_ended=unit.strategy == SEARCH))
+    assert made.count(("order", SEARCH)) == 1
+    assert ("order", "uniform") not in made
+    assert made.count(("runtime", "uniform")) > 3
+
+
+def test_runs_after_a_finished_strategy_belong_to_the_search() -> None:
+    found: JobExploration = explore_job(explored(union(2)), 1_000, strategy="delay1")
+    assert found.is_complete
+    assert (found.spaces["order"].is_strategy_finished, found.searched) == (True, 20)

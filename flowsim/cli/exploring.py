@@ -2,40 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 
 from flowsim.cli.explored_findings import findings_of
 from flowsim.cli.explored_results import ExploredResults, ExplorePlan
-from flowsim.cli.explored_subjects import Subject
+from flowsim.cli.explored_subjects import JobArguments, Subject
 from flowsim.cli.progress import CountProgress
 from flowsim.explore.job_exploration import JobExploration, explore, in_this_process
+from flowsim.explore.kept_units import KeptUnits
 from flowsim.explore.plan import Plan
-from flowsim.explore.unit import Unit, UnitResult, explore_unit
+from flowsim.explore.processes import RunUnit, in_processes
+from flowsim.explore.unit import DEFAULT, Unit, UnitResult, explore_unit
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import Space
 
 
 def explored_results(
-    subjects: Mapping[Space, Subject], plan: ExplorePlan, scenario: str, progress: CountProgress
+    job: JobArguments, plan: ExplorePlan, jobs: int, resumed: Path | None, progress: CountProgress
 ) -> ExploredResults:
-    """Explores a job, checks some of its runs, and shrinks what they found."""
+    """Explores a job in so many processes, checks some of its runs, and shrinks what they found.
+
+    ``resumed``: the file that keeps the exploration, and from which it continues. Raises BadInput.
+    """
     units = Plan(plan.strategies, plan.first_seed, plan.runs)
-    ends_at = monotonic() + plan.seconds
-    shown = _Shown(units.runs, progress)
+    with TemporaryDirectory(prefix="flowsim-explore-") as out:
+        subjects = job.subjects(tuple(plan.strategies), out, warns=True)
+        ends_at = monotonic() + plan.seconds
+        shown = _Shown(units.runs, progress)
+        if jobs == 1:
+            run = partial(_run_here, subjects, plan, ends_at, shown.on_run)
+            worker = in_this_process(run)
+        else:
+            worker = in_processes(partial(_opened, job, plan, ends_at), jobs)
+        kept = None if resumed is None else KeptUnits(resumed, _about(job, subjects, plan))
 
-    def run(unit: Unit, state: bytes) -> UnitResult:
-        return run_unit(subjects, plan, unit, state, lambda: monotonic() > ends_at, shown.on_run)
+        def on_unit(exploration: JobExploration, part: UnitResult) -> bool:
+            if part.unit.strategy == DEFAULT and part.decided:
+                subjects[part.unit.space].job.bound_by(part.decided)
+            if kept is not None:
+                kept.add(part)
+            shown.merged(exploration)
+            return plan.until_finding and bool(exploration.findings)
 
-    def on_unit(exploration: JobExploration, _: UnitResult) -> bool:
-        shown.exploration = exploration
-        return plan.until_finding and bool(exploration.findings)
+        exploration = explore(units, plan.view, worker if kept is None else kept.continued(worker), on_unit)
+        is_out_of_time = monotonic() > ends_at and not exploration.is_interrupted
+        findings = findings_of(exploration.findings, subjects, progress, shrinks=not exploration.is_interrupted)
+        return ExploredResults(exploration, findings, subjects, plan, job.scenario, is_out_of_time)
 
-    exploration = explore(units, plan.view, in_this_process(run), on_unit)
-    is_out_of_time = monotonic() > ends_at and not exploration.is_interrupted
-    findings = findings_of(exploration.findings, subjects, progress, shrinks=not exploration.is_interrupted)
-    return ExploredResults(exploration, findings, subjects, plan, scenario, is_out_of_time)
+
+def _about(job: JobArguments, subjects: Mapping[Space, Subject], plan: ExplorePlan) -> dict[str, object]:
+    """Returns what must be the same to continue an exploration."""
+    return {
+        "job": next(iter(subjects.values())).job.digest,
+        "strategies": dict(plan.strategies),
+        "first_seed": plan.first_seed,
+        "outcome": plan.view,
+        "laws_every": plan.laws_every,
+        "record": job.record,
+        "until": job.until,
+    }
+
+
+def _run_here(
+    subjects: Mapping[Space, Subject],
+    plan: ExplorePlan,
+    ends_at: float,
+    on_run: Callable[[UnitResult, ChoiceToken, bool], object],
+    unit: Unit,
+    state: bytes,
+) -> UnitResult:
+    return run_unit(subjects, plan, unit, state, lambda: monotonic() > ends_at, on_run)
+
+
+@contextmanager
+def _opened(job: JobArguments, plan: ExplorePlan, ends_at: float) -> Iterator[RunUnit]:
+    """Opens the job in another process of this machine, which has the same clock."""
+    with TemporaryDirectory(prefix="flowsim-explore-") as out:
+        subjects = job.subjects(tuple(plan.strategies), out)
+        yield lambda unit, state, stops: run_unit(subjects, plan, unit, state, lambda: monotonic() > ends_at or stops())
 
 
 def run_unit(
@@ -65,15 +115,23 @@ class _Shown:
     """Shows how far an exploration is."""
 
     def __init__(self, runs: int, progress: CountProgress) -> None:
-        self.exploration: JobExploration | None = None
-        """Without the unit that is not finished."""
+        self._merged: JobExploration | None = None
+        """Without the units that are not finished."""
         self._runs = runs
         self._progress = progress
 
     def on_run(self, part: UnitResult, token: ChoiceToken, is_new: bool) -> None:
-        before = self.exploration
-        text = f"{part.unit.space} space, {part.unit.strategy}"
-        if before is not None:
-            text += f", {count_text(len(before.results), 'result')}, {count_text(len(before.findings), 'finding')}"
-            text += f", {before.share:.1%} of the orders" if "order" in before.spaces else ""
-        self._progress((0 if before is None else before.runs) + part.runs, self._runs, text)
+        """Shows a run of a unit that is not finished."""
+        self._show(part.runs, f", {part.unit.space} space")
+
+    def merged(self, exploration: JobExploration) -> None:
+        """Shows an exploration after a further unit."""
+        self._merged = exploration
+        self._show(0, "")
+
+    def _show(self, runs: int, where: str) -> None:
+        found, text = self._merged, ""
+        if found is not None:
+            text = f"{count_text(len(found.results), 'result')}, {count_text(len(found.findings), 'finding')}"
+            text += f", {found.share:.1%} of the orders" if "order" in found.spaces else ""
+        self._progress((0 if found is None else found.runs) + runs, self._runs, text + where)

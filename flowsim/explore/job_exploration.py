@@ -132,36 +132,40 @@ class JobExploration:
             self.findings[what] = first, runs + finding.runs
 
 
-Worker = Callable[[Iterable[Unit]], Iterator[UnitResult]]
-"""Makes the runs of units, and yields what they found in the order of the units."""
+States = dict[tuple[Space, str], bytes]
+"""Where the units of a search of a space and a strategy continue."""
+
+Worker = Callable[[Iterable[Unit], States], Iterator[UnitResult]]
+"""Makes the runs of units, and yields what they found in the order of the units; the last ones need not be whole."""
 
 
 def explore(
     plan: Plan, view: View, worker: Worker, on_unit: Callable[[JobExploration, UnitResult], object] = lambda *_: None
 ) -> JobExploration:
-    """Makes the runs of a plan, until ``on_unit`` returns True or a unit is not whole."""
+    """Makes the runs of a plan, until ``on_unit`` returns True."""
     spaces = {name: ExploredSpace(space.strategy) for name, space in plan.spaces.items()}
     exploration = JobExploration(view, spaces)
-    for part in worker(unit for unit in plan.units() if not plan.is_over(unit)):
+    for part in worker((unit for unit in plan.units() if not plan.is_over(unit)), {}):
         if plan.is_over(part.unit):
             continue
         exploration.add(part)
         plan.ended(part)
-        if on_unit(exploration, part) or not part.is_whole:
+        if on_unit(exploration, part):
             break
     return exploration
 
 
 def in_this_process(run: Callable[[Unit, bytes], UnitResult]) -> Worker:
-    """Makes the runs of each unit in this process."""
+    """Makes the runs of each unit in this process; ``run`` makes those of one."""
 
-    def work(units: Iterable[Unit]) -> Iterator[UnitResult]:
-        states: dict[tuple[Space, str], bytes] = {}
+    def work(units: Iterable[Unit], states: States) -> Iterator[UnitResult]:
         for unit in units:
             where = unit.space, unit.strategy
             result = run(unit, states.get(where, b"") if unit.continues else b"")
             states[where] = result.state
             yield result
+            if not result.is_whole:
+                return
 
     return work
 

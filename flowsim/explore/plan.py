@@ -31,12 +31,12 @@ class SpacePlan:
     is_over: bool = False
     """True if there is no further run: all orders were tried, or the strategy has ended."""
     samples: bool = True
-    """False if the strategy has ended."""
+    """False if the strategy has ended; its units are planned and not made, because others may be made at the same time."""
     choices: int = 0
     decided: int = 0
 
     def next_units(self) -> list[Unit]:
-        """Returns the next units; none at the end. Call ``ended`` with the result of the first one before the next call."""
+        """Returns the next units; none at the end. Call ``ended`` with that of the default run before the next call."""
         left = self.runs - self.planned
         if left <= 0 or self.is_over:
             return []
@@ -45,8 +45,6 @@ class SpacePlan:
         size = min(max(_SMALLEST, self.planned), _LARGEST, left)
         if self.space == "runtime":
             return [self._unit(self.strategy, size)]
-        if not self.samples:
-            return [self._unit(SEARCH, size)]
         searched = self._unit(SEARCH, (size + 1) // 2)
         return [searched, self._unit(self.strategy, size // 2)] if size > 1 else [searched]
 

@@ -99,6 +99,8 @@ class UnitResult:
     has_ended: bool = False
     """True if the strategy, or the search, has no further run."""
     is_interrupted: bool = False
+    follows_gap: bool = False
+    """True if a unit before this one is missing, because the exploration ended."""
     state: bytes = b""
     """Where the next unit continues."""
     blocked: int = 0

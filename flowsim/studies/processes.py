@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from multiprocessing import get_context, resource_tracker
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from flowsim.errors import BadInput, FlowsimError, InvariantViolation
+from flowsim.spawned import interrupts_blocked
 from flowsim.studies.run import StudyPlan, StudyRow, run_combination
 from flowsim.studies.variation import Combination
 
@@ -44,21 +44,10 @@ def _start(task: Task) -> tuple[Connection, SpawnProcess]:
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sender, task), daemon=True)
-    with _interrupts_blocked():
+    with interrupts_blocked():
         process.start()
     sender.close()
     return receiver, process
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """A process started here never takes a Ctrl-C for its own, not even before :func:`_run` is called in it."""
-    resource_tracker.ensure_running()  # its own start would unblock them again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _received(receiver: Connection, process: SpawnProcess) -> StudyRow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempfile import TemporaryDirectory
+from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import typer
@@ -34,6 +34,15 @@ Space = Annotated[
 ]
 Runs = Annotated[int, typer.Option("--runs", min=1, max=100_000_000, help="How many runs at most.")]
 Seconds = Annotated[float, typer.Option("--seconds", min=0.1, max=1e6, help="How long at most.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=1, max=256, help="How many processes make the runs; the results are the same.")
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        "--resume", metavar="FILE", help="Keep the exploration in this file, and continue the one that it has."
+    ),
+]
 OutcomeView = Annotated[
     Literal["exact", "bag"],
     typer.Option(
@@ -72,6 +81,8 @@ def explore(
     strategy: StrategyName = None,
     runs: Runs = _RUNS,
     seconds: Seconds = _SECONDS,
+    jobs: Jobs = 1,
+    resume: Resume = None,
     first_seed: FirstSeed = 1,
     outcome: OutcomeView = "exact",
     laws: Laws = _LAWS,
@@ -99,6 +110,6 @@ def explore(
         until_finding,
     )
     job = JobArguments(scenario, record, until, tuple(set_ or ()), tuple(limit or ()), allow_python, allow_path)
-    with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
-        found = explored_results(job.subjects(spaces, out, warns=True), plan, scenario, progress)
+    with count_progress("exploring", json_output) as progress:
+        found = explored_results(job, plan, jobs, resume, progress)
     return Answer(found.data(), lambda console: found.show(console, verbose), found.code)

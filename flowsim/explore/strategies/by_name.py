@@ -19,11 +19,11 @@ from flowsim.explore.strategies.weighted import WeightedRun
 from flowsim.sim.exploring_loop import Space
 
 _PARTS: Final[Mapping[str, tuple[float, Callable[[Space, int], Strategy]]]] = {
-    "pos": (0.25, partial(Sampling, "pos", PosRun)),
+    "pos": (0.2, partial(Sampling, "pos", PosRun)),
     "pct2": (0.15, partial(Sampling, "pct2", partial(PctRun, changes=1))),
     "pct3": (0.1, partial(Sampling, "pct3", partial(PctRun, changes=2))),
     "weighted": (0.15, partial(Sampling, "weighted", WeightedRun)),
-    "costs": (0.15, Costs),
+    "costs": (0.2, Costs),
     "delay1": (0.1, partial(DelayBounded, most=1)),
     "guided": (0.05, Guided),
     "uniform": (0.05, partial(Sampling, "uniform", UniformRun)),

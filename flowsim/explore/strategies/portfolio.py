@@ -25,6 +25,7 @@ class Portfolio:
     def __init__(self, seed: int, shares: Mapping[Strategy, float]) -> None:
         self._random = RandomStreams(seed).stream(self.name)
         self._shares = dict(shares)
+        self._least = {part: max(_LEAST, share / 2) for part, share in shares.items()}
         self._running: Strategy | None = None
         self._new: dict[Strategy, int] = {}
         self._runs = 0
@@ -50,5 +51,5 @@ class Portfolio:
         total = sum(self._new.values())
         if total:
             for part, share in self._shares.items():
-                self._shares[part] = max(_LEAST, (share + self._new.get(part, 0) / total) / 2)
+                self._shares[part] = max(self._least[part], (share + self._new.get(part, 0) / total) / 2)
         self._new.clear()

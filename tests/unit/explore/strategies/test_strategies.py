@@ -199,7 +199,7 @@ def test_portfolio_gives_more_runs_to_the_strategy_that_finds_new_results() -> N
             """Does nothing."""
 
     good, bad = Counted("good"), Counted("bad")
-    portfolio = Portfolio(1, {good: 0.5, bad: 0.5})
+    portfolio = Portfolio(1, {good: 0.2, bad: 0.2})
     for _ in range(400):
         before = good.runs
         run = portfolio.next_run(0)

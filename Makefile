@@ -115,7 +115,7 @@ format: $(STAMP) ## Formats the code and mends what ruff can mend.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(STAMP) notebooks ## Writes docs/api.md, docs/laws.md, flowsim/laws/law_ids.py, docs/recording.md, docs/scenario.schema.json and the tables of docs/scenario.md and docs/datastream.md from the code, executes the notebooks, then builds the site.
+docs: $(STAMP) notebooks ## Writes docs/api.md, docs/laws.md, flowsim/laws/law_ids.py, docs/recording.md, docs/scenario.schema.json and the tables of docs/scenario.md, docs/datastream.md and docs/testing.md from the code, executes the notebooks, then builds the site.
 	$(BIN)/python -m tests.support.pages.api_page > docs/api.md
 	$(BIN)/python -m tests.support.pages.laws_page > docs/laws.md
 	$(BIN)/python -m tests.support.pages.law_ids
@@ -123,6 +123,7 @@ docs: $(STAMP) notebooks ## Writes docs/api.md, docs/laws.md, flowsim/laws/law_i
 	$(BIN)/flowsim schema > docs/scenario.schema.json
 	$(BIN)/python -m tests.support.pages.scenario_page
 	$(BIN)/python -m tests.support.pages.settings_page
+	$(BIN)/python -m tests.support.pages.features_page
 	$(MAKE) --no-print-directory site
 
 notebooks: $(STAMP) ## Executes the notebooks of docs/notebooks and writes their outputs into their files.

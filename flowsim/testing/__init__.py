@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flowsim.testing.async_strategies import async_steps
     from flowsim.testing.drawing.drawn_scenario import DrawnScenario
     from flowsim.testing.drawing.families import FAMILIES, numbered_scenario, register_part
+    from flowsim.testing.drawing.features import FEATURES
     from flowsim.testing.explored_tests import explore
     from flowsim.testing.harness import (
         CollectingOutput,
@@ -81,6 +82,7 @@ _MODULE_OF = {
     "numbered_scenario": "flowsim.testing.drawing.families",
     "register_part": "flowsim.testing.drawing.families",
     "FAMILIES": "flowsim.testing.drawing.families",
+    "FEATURES": "flowsim.testing.drawing.features",
     "DrawnScenario": "flowsim.testing.drawing.drawn_scenario",
     "random_jobs": "flowsim.testing.scenario_strategies",
     "window_jobs": "flowsim.testing.scenario_strategies",
@@ -128,6 +130,7 @@ __all__ = [
     "numbered_scenario",
     "register_part",
     "FAMILIES",
+    "FEATURES",
     "DrawnScenario",
     "random_jobs",
     "window_jobs",

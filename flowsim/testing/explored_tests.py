@@ -17,10 +17,8 @@ from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import Space
 from flowsim.sim.random_costs import replay
+from flowsim.testing.drawn import PARAMETER, is_one_of_many
 from flowsim.testing.schedule import Schedule
-
-PARAMETER: Final = "schedule"
-"""The parameter of a test that gets the schedule."""
 
 FOLDER: Final = ".flowsim"
 """The folder beside a test's file in which the tokens of its failures are kept."""
@@ -82,6 +80,8 @@ def explore(
     run first the next time. ``all_orders``: a test whose orders are not all tried in ``runs`` runs fails as well. ``seed`` is
     that of the runs with random choices.
 
+    Below ``@given`` of Hypothesis, each example is explored. The data are reduced first, then the choices.
+
     Raises BadInput for a test without this parameter, fewer than one run, an unknown strategy, or all orders of the runtime
     space.
     """
@@ -93,6 +93,8 @@ def explore(
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)
+        if hasattr(test, "hypothesis"):
+            raise BadInput(f"@explore: write it below @given of {test.__name__}, so that each example is explored")
         if PARAMETER not in signature.parameters:
             raise BadInput(f"@explore: the test {test.__name__} needs a parameter '{PARAMETER}'")
 
@@ -181,7 +183,8 @@ class _ExploredTest:
         except BadInput:
             raise
         except Exception as error:
-            if not schedule.digests:
+            if not schedule.digests or is_one_of_many():
+                # Hypothesis reduces the data first, and then runs the smallest example again.
                 raise
             kind = type(error)
             smallest = shrunk(schedule.made, lambda token: self._failure(token, kind) is not None)

@@ -10,15 +10,19 @@ from flowsim.errors import BadInput, MissingExtra
 from flowsim.testing.drawing.choices import Choices
 from flowsim.testing.drawing.draft import Family, Sizes
 from flowsim.testing.drawing.drawn_scenario import DrawnScenario
-from flowsim.testing.drawing.families import FAMILIES, draw_scenario
+from flowsim.testing.drawing.families import FAMILIES, draw_scenario, families_having
+from flowsim.testing.drawing.features import has_all
 from flowsim.testing.drawing.windows import add_window
 
 try:
+    from hypothesis import assume
     from hypothesis import strategies as st
 except ModuleNotFoundError as missing:
     raise MissingExtra("testing", "flowsim.testing.scenario_strategies") from missing
 
 T = TypeVar("T")
+_MOST_DRAWS = 8
+"""Of an example that must have features."""
 _integers = cache(st.integers)
 """Strategies are checked again whenever they are constructed."""
 
@@ -45,21 +49,30 @@ def scenarios(
     *,
     determined: bool = False,
     failing: bool = False,
+    having: Sequence[str] = (),
 ) -> DrawnScenario:
     """Draws scenarios of the given families. A counterexample prints as YAML that ``flowsim run`` takes.
 
     The families are ``plain``, ``event_time``, ``async``, ``checkpoints`` (aligned, with failures) and ``unaligned``.
     ``determined``: each entry of a script has an instant of its own and nothing costs time, so that Flink's rules
     determine the order of what operators see, as in a comparison with the real Flink; otherwise tasks compete, and small
-    buffers fill. ``failing``: a record or a timeout of a call may fail the job, in the families without checkpoints. Raises
+    buffers fill. ``failing``: a record or a timeout of a call may fail the job, in the families without checkpoints.
+    ``having``: the features (``FEATURES``) that every scenario has, such as ``["window joins", "few buffers"]``. Raises
     BadInput.
 
     ``numbered_scenario`` returns such scenarios by a number and a seed, without Hypothesis.
     """
     if not families or any(family not in FAMILIES for family in families):
         raise BadInput(f"scenarios: expected families of {', '.join(FAMILIES)}, got {families!r:.100}")
-    family = draw(st.sampled_from(families))
-    return draw_scenario(_HypothesisChoices(draw), family, determined=determined, failing=failing)
+    family = draw(st.sampled_from(families_having(families, having, determined=determined)))
+    choices = _HypothesisChoices(draw)
+    scenario = draw_scenario(choices, family, determined=determined, failing=failing, having=having)
+    for _ in range(_MOST_DRAWS):
+        if has_all(scenario.data, having):
+            break
+        scenario = draw_scenario(choices, family, determined=determined, failing=failing, having=having)
+    assume(has_all(scenario.data, having))
+    return scenario
 
 
 @st.composite

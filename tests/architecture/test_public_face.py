@@ -100,7 +100,7 @@ FROZEN = {
         FIFO some_schedules explore OneInputOperatorHarness MultipleInputOperatorHarness CollectingOutput Emitted ManualClock
         AsyncFunctionHarness ScriptedCalls Reply Fault event_streams flat_records values scalars keys timestamps
         seeds policies schedules scripted_sources job_settings network_settings scenarios numbered_scenario
-        register_part FAMILIES DrawnScenario random_jobs window_jobs async_steps
+        register_part FAMILIES FEATURES DrawnScenario random_jobs window_jobs async_steps
         async_jobs AsyncStep Answer Retry
     """,
 }

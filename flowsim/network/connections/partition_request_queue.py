@@ -68,8 +68,13 @@ class PartitionRequestQueue:
         self._readers[channel_id].view.acknowledge_all_data_processed()
 
     def notify_new_buffer_size(self, channel_id: int, size_bytes: int) -> None:
-        """Called when the receiver requests buffers of this size in bytes (rule 6.24)."""
-        self._readers[channel_id].notify_new_buffer_size(size_bytes)
+        """Called when the receiver requests buffers of this size in bytes (rule 6.24).
+
+        The gate computes a size from some of its channels, and sends it to all, also before their requests.
+        """
+        reader = self._readers.get(channel_id)
+        if reader is not None:
+            reader.notify_new_buffer_size(size_bytes)
 
     # Messages to the receiver.
 

@@ -11,6 +11,7 @@ from flowsim.testing.drawing.operators import chaining
 from flowsim.testing.drawing.orders import python, taken
 from flowsim.testing.drawing.two_inputs import add_connect
 
+_AT_END: Final = frozenset({"alarm", "window", "join", "co_group", "process"})
 _TYPES: Final = {"long", "string", "int"}
 
 
@@ -103,6 +104,10 @@ def _answers(draft: Draft) -> Block:
     has_retries = choices.often(30)
     # Checkpoints that are taken often would be taken thousands of times while the sources rest.
     may_rest = draft.is_determined or draft.family not in ("checkpoints", "unaligned")
+    # What windows and timers emit at the end of event time is not retried.
+    may_rest = may_rest and (
+        draft.is_determined or not any(_AT_END & block.keys() for block in draft.operators.values())
+    )
     has_errors = has_retries and may_rest and not (draft.fires_on or draft.has_others) and choices.often(60)
     if has_errors or (has_retries and not timeout_ms):
         # An error after the timeout is final.

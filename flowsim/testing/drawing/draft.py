@@ -81,6 +81,8 @@ class Draft:
     family: Family
     is_determined: bool
     sizes: Sizes = DEFAULT_SIZES
+    having: frozenset[str] = frozenset()
+    """The features that the scenario must have."""
     settings: Block = field(default_factory=dict)
     sources: dict[str, Block] = field(default_factory=dict)
     operators: dict[str, Block] = field(default_factory=dict)
@@ -147,6 +149,10 @@ class Draft:
     def next_name(self) -> str:
         """Returns the name of the next operator."""
         return f"o{len(self.operators)}"
+
+    def wants(self, feature: str, percent: int) -> bool:
+        """Whether to draw a feature: always one that the scenario must have, others in that percentage of all cases."""
+        return feature in self.having or self.choices.often(percent)
 
     def width(self) -> int:
         """Returns a parallelism."""

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from flowsim.cluster.planned_job import planned_job
+from flowsim.cluster.run_events import CheckedEvents
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.compiled import CompiledScenario
@@ -58,6 +60,15 @@ class DrawnScenario:
     def build(self) -> StreamGraph:
         """Returns the job, without the actions and failures of its run. Raises ScenarioError."""
         return self.compiled().stream_graph()
+
+    def least_network_buffers(self) -> int:
+        """Returns the network buffers that the pools of each task manager require. Raises ScenarioError."""
+        compiled = self.compiled()
+        options = compiled.run_options()
+        required: Counter[int] = Counter({0: 2})
+        for pool in planned_job(compiled.stream_graph(), options, CheckedEvents(options)).memory.pools:
+            required[pool.task_manager] += pool.required + pool.exclusive
+        return max(required.values())
 
     def __repr__(self) -> str:
         return self.yaml

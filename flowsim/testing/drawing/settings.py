@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from flowsim.testing.drawing.draft import Draft, ms
@@ -38,7 +38,7 @@ def add_settings(draft: Draft) -> None:
         settings |= {"cost": 0, "buffer_timeout": 0}
         return
     has_barriers = draft.family == "unaligned"
-    has_markers = choices.often(25) and not draft.waits
+    has_markers = draft.wants("latency markers", 25) and not draft.waits
     if has_markers:
         settings["latency_interval"] = ms(choices.one_of([10, 3, 1]))
     is_simple = draft.family in ("plain", "event_time") and not draft.actions
@@ -67,20 +67,45 @@ def add_settings(draft: Draft) -> None:
     for block in draft.operators.values():
         if choices.often(20):
             block["cost"] = choices.one_of(["3 ms", "15 ms", {"default": "1 ms", "subtasks": {"0": "6 ms"}}])
-    if choices.often(20):
+    if draft.wants("buffer debloating", 20):
         settings["buffer_debloat"] = {
             "period": "10 ms", "target": "20 ms", "samples": 2, "starting_size": 64, "minimum_size": 16,
         }  # fmt: skip
     if choices.often(15):
         settings["adaptive_partitioner"] = {"max_traverse_size": choices.one_of([2, 4])}
     _place(draft, has_managers=has_managers)
+    _add_exceptions(draft)
+    if draft.wants("few buffers", 0):
+        settings |= _FEW_BUFFERS
+
+
+def _add_exceptions(draft: Draft) -> None:
+    """Lets some operators and sources have a buffer timeout of their own, and some sources take time."""
+    choices = draft.choices
+    timeouts: list[object] = [0, ms(50), *([] if draft.waits else [ms(1), ms(5)])]
+    has_timeouts = draft.settings.get("exchange") != "blocking"
+    for block in (*draft.sources.values(), *draft.operators.values()) if has_timeouts else ():
+        if draft.wants("buffer timeouts of operators", 8):
+            block["buffer_timeout"] = choices.one_of(timeouts)
+    for block in draft.sources.values():
+        if choices.often(10):
+            block["cost"] = choices.one_of(["2 ms", "9 ms"])
+
+
+def limit_network_memory(draft: Draft, least: Callable[[], int]) -> None:
+    """Gives each task manager few more network buffers than its pools require; ``least`` computes their number.
+
+    A phase could need more, with another parallelism.
+    """
+    if not draft.is_determined and not draft.phases and draft.wants("little network memory", 10):
+        draft.settings["network_buffers"] = least() + draft.choices.one_of([0, 1, 4])
 
 
 def _place(draft: Draft, *, has_managers: bool) -> None:
     """Lets links between tasks take time, or puts a chain on a task manager that can be lost."""
     choices, settings = draft.choices, draft.settings
     has_network = "task_managers" not in settings and any("key_by" in block for block in draft.operators.values())
-    if has_network and choices.often(25):
+    if has_network and draft.wants("slow links", 25):
         # Where data waits for credits, a barrier takes three times the latency for each exchange: no checkpoint would end.
         checkpointing = settings.get("checkpointing")
         times_out = isinstance(checkpointing, dict) and "timeout" in checkpointing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -68,6 +69,8 @@ def add_sources(draft: Draft) -> None:
             may_be_periodic = not draft.is_determined or (periodic and len(source.scripts) == 1)
             source.strategy = _strategy(draft, source, disorder_ms, may_be_periodic=may_be_periodic, aligned=aligned)
             periodic = periodic and source.strategy.get("emit") != "periodic"
+    if not draft.is_determined and draft.wants("idle and then out of order", 12):
+        _let_rest(draft, drafts)
     for source in drafts:
         script: dict[str, object] = {"fields": dict(draft.fields)}
         if draft.is_determined:
@@ -216,6 +219,23 @@ def _entry(
         record["timestamp"] = now_ms - choices.integer(0, disorder_ms)
         source.timed[subtask] = not (source.is_dynamic or any(source.splits))
     return {**record, **of_split}
+
+
+def _let_rest(draft: Draft, sources: Sequence[_SourceDraft]) -> None:
+    """Lets a split become idle before a record that is older than one before it."""
+    choices = draft.choices
+    places = []
+    for source in sources:
+        for script in source.scripts if source.has_timestamps and not (source.strategy and source.is_legacy) else ():
+            stamped = [index for index, entry in enumerate(script) if "timestamp" in entry]
+            places += [(script, before, index) for before, index in itertools.pairwise(stamped)
+                       if script[before].get("split") == script[index].get("split")]  # fmt: skip
+    if not places:
+        return
+    script, before, index = choices.one_of(places)
+    script[index]["timestamp"] = int(str(script[before]["timestamp"])) - choices.integer(1, 20)
+    split = {"split": script[index]["split"]} if "split" in script[index] else {}
+    script[index:index] = [{"idle": True, **split}, {"sleep": ms(choices.one_of([5, 30, 60]))}]
 
 
 def _strategy(draft: Draft, source: _SourceDraft, disorder_ms: int, *, may_be_periodic: bool, aligned: bool) -> Block:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
@@ -155,3 +157,40 @@ def test_error_of_the_test_before_its_run_is_left_as_it_is(kept: Path) -> None:
         test()
     assert not hasattr(failed.value, "__notes__")
     assert not kept.exists()
+
+
+CHANGES = st.lists(st.sampled_from("abc"), max_size=3)
+"""Accounts that change; the changes of the second source are newer."""
+
+
+def newest_change_of_each_account_wins(first: list[str], second: list[str], schedule: Schedule) -> None:
+    """A claim that is false if an account has a change in both sources, and the older one arrives last."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    older = env.from_collection([(account, "old") for account in first])
+    newer = env.from_collection([(account, "new") for account in second])
+    older.union(newer).key_by(lambda change: change[0]).reduce(lambda before, change: change).name("last")
+    run = run_job(env, schedule=schedule)
+    expected = {account: "new" if account in second else "old" for account in (*first, *second)}
+    run.claim("the newest change wins", expected=expected, found=dict(run.values("last")))
+
+
+def test_bug_that_needs_its_data_and_its_order_is_found_with_both(kept: Path) -> None:
+    without_shrinking = settings(deadline=None, database=None, derandomize=True, max_examples=12)
+    data_alone = given(CHANGES, CHANGES, st.just(Schedule()))(newest_change_of_each_account_wins)
+    without_shrinking(data_alone)()
+    explore(runs=20)(newest_change_of_each_account_wins)(["a", "b"], ["c"])
+    assert not kept.exists()
+
+    both = given(CHANGES, CHANGES)(explore(runs=20)(newest_change_of_each_account_wins))
+    with pytest.raises(AssertionError) as failed:
+        settings(deadline=None, database=None, derandomize=True)(both)()
+    text = "\n".join((str(failed.value), *failed.value.__notes__))
+    assert re.search(r"reproduce: @example\(first=\['(.)'\], second=\['\1'\]\)\n", text)
+    assert "1 choice other than the default. Repeat it with" in text
+    [line] = kept.read_text().splitlines()
+    assert line.split()[-1] in text, "only the order of the smallest data is kept"
+
+
+def test_given_below_explore_is_refused(kept: Path) -> None:
+    with pytest.raises(BadInput, match="write it below @given of newest_change_of_each_account_wins"):
+        explore(runs=2)(given(CHANGES, CHANGES)(newest_change_of_each_account_wins))

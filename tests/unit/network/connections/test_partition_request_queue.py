@@ -135,3 +135,9 @@ def test_free_wire_sends_nothing_before_batch_of_sender_ends() -> None:
     assert wire.sent == [(0, 0)]
     connection.outbox.publish()
     assert wire.sent == [(0, 0), (0, 1)]
+
+
+def test_buffer_size_of_a_channel_without_a_reader_is_ignored() -> None:
+    """Rule 6.24: the gate sends a size to all of its channels, and some may not have requested their partition yet."""
+    connection = Connection([1])
+    connection.queue.notify_new_buffer_size(7, 64)

@@ -17,6 +17,8 @@ from flowsim.cli.output import accept_all_characters
 from flowsim.compiled_modules import COMPILED, execution_mode
 from flowsim.distribution import __version__
 
+_SCHEMA_ERROR: Final = "SchemaError"
+"""The error of pydantic_core, which not every command imports."""
 _PACKAGE: Final = "flowsim.cli.commands"
 _COMMANDS: Final = {
     "run": ("run", "Run a scenario. Options override --set, and --set overrides the scenario's settings."),
@@ -151,6 +153,21 @@ def load_called(arguments: Sequence[str]) -> None:
                 scenarios.scenario_model().model_rebuild()
 
 
+def _is_of_interrupt(error: BaseException) -> bool:
+    """Returns True for an error with which interrupted code ended, instead of the interrupt.
+
+    Where pydantic builds a validator, in C, only the text of its error names the interrupt.
+    """
+    chain: list[BaseException] = [error]
+    for each in chain:
+        if isinstance(each, KeyboardInterrupt):
+            return True
+        if type(each).__name__ == _SCHEMA_ERROR and KeyboardInterrupt.__name__ in str(each):
+            return True
+        chain += [before for before in (each.__cause__, each.__context__) if before is not None and before not in chain]
+    return False
+
+
 def main() -> None:
     """The console script ``flowsim``."""
     accept_all_characters()
@@ -163,7 +180,9 @@ def main() -> None:
             "".join(f"{line}\n" for line in ("error: not enough memory", *getattr(error, "__notes__", ())))
         )
         sys.exit(ExitCode.JOB_FAILED)
-    except Exception:
+    except Exception as error:
+        if _is_of_interrupt(error):
+            sys.exit(ExitCode.INTERRUPTED)
         traceback.print_exc()
         sys.stderr.write("This is a bug in flowsim: please report it with the lines above.\n")
         sys.exit(ExitCode.OUR_BUG)

@@ -4,29 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
+from time import monotonic, time
 
 from flowsim.cli.explored_findings import findings_of
 from flowsim.cli.explored_results import ExploredResults, ExplorePlan
 from flowsim.cli.explored_subjects import JobArguments, Subject
 from flowsim.cli.progress import CountProgress
-from flowsim.explore.job_exploration import JobExploration, explore, in_this_process
+from flowsim.errors import BadInput
+from flowsim.explore.job_exploration import JobExploration, Worker, explore, in_this_process
 from flowsim.explore.kept_units import KeptUnits
+from flowsim.explore.on_spark import on_spark
 from flowsim.explore.plan import Plan
-from flowsim.explore.processes import RunUnit, in_processes
+from flowsim.explore.processes import Opens, RunUnit, in_processes
 from flowsim.explore.unit import DEFAULT, Unit, UnitResult, explore_unit
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import Space
+from flowsim.validation.on_spark import spark_errors
+from flowsim.validation.spark_session import spark_session
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who makes the runs: this process, several, or Spark."""
+
+    jobs: int = 1
+    """How many processes."""
+    spark: bool = False
+    master: str | None = None
+    """The address of the Spark cluster; None: this machine."""
+
+    def __post_init__(self) -> None:
+        if self.spark and self.jobs > 1:
+            raise BadInput("--jobs and --spark cannot be combined: Spark decides how many processes there are")
+        if self.master is not None and not self.spark:
+            raise BadInput("--master: applies to --spark only")
+
+    @contextmanager
+    def opened(self, opens: Opens, run_here: Callable[[Unit, bytes], UnitResult]) -> Iterator[Worker]:
+        """Returns what makes the runs. Raises MissingExtra, and BadInput if there is no Spark."""
+        if not self.spark:
+            yield in_this_process(run_here) if self.jobs == 1 else in_processes(opens, self.jobs)
+            return
+        with (
+            spark_session(self.master, app_name="flowsim explore") as session,
+            spark_errors("the job cannot be explored"),
+        ):
+            # A session of its own: one that checked recordings sends a smaller flowsim to its workers.
+            yield on_spark(session.newSession(), opens)
 
 
 def explored_results(
-    job: JobArguments, plan: ExplorePlan, jobs: int, resumed: Path | None, progress: CountProgress
+    job: JobArguments, plan: ExplorePlan, workers: Workers, resumed: Path | None, progress: CountProgress
 ) -> ExploredResults:
-    """Explores a job in so many processes, checks some of its runs, and shrinks what they found.
+    """Explores a job, checks some of its runs, and shrinks what they found.
 
     ``resumed``: the file that keeps the exploration, and from which it continues. Raises BadInput.
     """
@@ -35,11 +70,8 @@ def explored_results(
         subjects = job.subjects(tuple(plan.strategies), out, warns=True)
         ends_at = monotonic() + plan.seconds
         shown = _Shown(units.runs, progress)
-        if jobs == 1:
-            run = partial(_run_here, subjects, plan, ends_at, shown.on_run)
-            worker = in_this_process(run)
-        else:
-            worker = in_processes(partial(_opened, job, plan, ends_at), jobs)
+        run_here = partial(_run_here, subjects, plan, ends_at, shown.on_run)
+        opens = partial(_opened, job, plan, time() + plan.seconds)
         kept = None if resumed is None else KeptUnits(resumed, _about(job, subjects, plan))
 
         def on_unit(exploration: JobExploration, part: UnitResult) -> bool:
@@ -50,7 +82,8 @@ def explored_results(
             shown.merged(exploration)
             return plan.until_finding and bool(exploration.findings)
 
-        exploration = explore(units, plan.view, worker if kept is None else kept.continued(worker), on_unit)
+        with workers.opened(opens, run_here) as worker:
+            exploration = explore(units, plan.view, worker if kept is None else kept.continued(worker), on_unit)
         is_out_of_time = monotonic() > ends_at and not exploration.is_interrupted
         findings = findings_of(exploration.findings, subjects, progress, shrinks=not exploration.is_interrupted)
         return ExploredResults(exploration, findings, subjects, plan, job.scenario, is_out_of_time)
@@ -82,10 +115,10 @@ def _run_here(
 
 @contextmanager
 def _opened(job: JobArguments, plan: ExplorePlan, ends_at: float) -> Iterator[RunUnit]:
-    """Opens the job in another process of this machine, which has the same clock."""
+    """Opens the job in another process; ``ends_at``: by the clock of the machines."""
     with TemporaryDirectory(prefix="flowsim-explore-") as out:
         subjects = job.subjects(tuple(plan.strategies), out)
-        yield lambda unit, state, stops: run_unit(subjects, plan, unit, state, lambda: monotonic() > ends_at or stops())
+        yield lambda unit, state, stops: run_unit(subjects, plan, unit, state, lambda: time() > ends_at or stops())
 
 
 def run_unit(

@@ -115,7 +115,7 @@ class JobExploration:
         if unit.is_sample:
             space.sampled += part.runs
             space.is_strategy_finished |= part.has_ended
-        if unit.strategy == SEARCH:
+        if unit.strategy == SEARCH and part.runs:
             space.searched += part.runs
             space.blocked, space.share, space.is_complete = part.blocked, part.share, part.has_ended
         self._add_checks(part)

@@ -23,6 +23,7 @@ from tests.support.facts.cases import SMALL_JOBS
 from tests.support.facts.random_mutations import KINDS
 from tests.support.facts.valid_job import honest_job
 from tests.support.spark_cluster import bare_python, connect_server, standalone_cluster
+from tests.unit.cli.test_explored_results import PAIRS
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(280)]
 _SHIPPED = ("numpy", "pyarrow", "py4j", "pyspark")
@@ -159,3 +160,23 @@ def test_spark_connect_gives_same_verdicts(
     python = bare_python(tmp_path / "bare", *_SHIPPED)
     with connect_server(tmp_path, str(python)) as address:
         assert verdicts(validating(recordings[1:], "--remote", address)) == expected[len(LAW_IDS) :]
+
+
+def test_exploration_on_a_cluster_whose_executor_dies_has_the_table_of_one_process(
+    cluster: str, cluster_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "pairs.yaml").write_text(PAIRS)
+    command = [sys.executable, "-m", "flowsim", "explore", str(tmp_path / "pairs.yaml"), "--runs", "400", "--json"]
+    command += ["--seconds", "600"]
+    exploring = started([*command, "--spark", "--master", cluster], None)
+    while not of_cluster("CoarseGrainedExecutorBackend", cluster_folder):
+        assert exploring.poll() is None, exploring.communicate()
+        time.sleep(0.1)
+    while not of_cluster("pyspark", cluster_folder):
+        assert exploring.poll() is None, exploring.communicate()
+        time.sleep(0.1)
+    kill_one("CoarseGrainedExecutorBackend", cluster_folder)
+    output, errors = exploring.communicate(timeout=240)
+    assert exploring.returncode == 1, errors
+    here = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert json.loads(output) == json.loads(here.stdout)

@@ -10,7 +10,7 @@ import typer
 from flowsim.cli.command import Answer, command
 from flowsim.cli.explored_results import ExplorePlan, laws_every, spaces_of
 from flowsim.cli.explored_subjects import JobArguments
-from flowsim.cli.exploring import explored_results
+from flowsim.cli.exploring import Workers, explored_results
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Set, Until, Verbose
 from flowsim.cli.programs import ScenarioOrFunction
 from flowsim.cli.progress import count_progress
@@ -37,6 +37,10 @@ Seconds = Annotated[float, typer.Option("--seconds", min=0.1, max=1e6, help="How
 Jobs = Annotated[
     int, typer.Option("--jobs", min=1, max=256, help="How many processes make the runs; the results are the same.")
 ]
+Spark = Annotated[
+    bool, typer.Option("--spark", help="Spark makes the runs: on this machine, or on the cluster of --master.")
+]
+Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="With --spark: the address of a cluster.")]
 Resume = Annotated[
     Path | None,
     typer.Option(
@@ -82,6 +86,8 @@ def explore(
     runs: Runs = _RUNS,
     seconds: Seconds = _SECONDS,
     jobs: Jobs = 1,
+    spark: Spark = False,
+    master: Master = None,
     resume: Resume = None,
     first_seed: FirstSeed = 1,
     outcome: OutcomeView = "exact",
@@ -111,5 +117,5 @@ def explore(
     )
     job = JobArguments(scenario, record, until, tuple(set_ or ()), tuple(limit or ()), allow_python, allow_path)
     with count_progress("exploring", json_output) as progress:
-        found = explored_results(job, plan, jobs, resume, progress)
+        found = explored_results(job, plan, Workers(jobs, spark, master), resume, progress)
     return Answer(found.data(), lambda console: found.show(console, verbose), found.code)

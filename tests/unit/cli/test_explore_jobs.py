@@ -70,6 +70,20 @@ def test_file_of_another_exploration_is_refused(
     assert (refused.code, message in refused.err) == (ExitCode.BAD_INPUT, True), refused.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--spark", "--jobs", "2"), "--jobs and --spark cannot be combined"),
+        (("--master", "spark://127.0.0.1:1"), "--master: applies to --spark only"),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(
+    flowsim: Any, union: str, arguments: tuple[str, ...], message: str
+) -> None:
+    called = flowsim("explore", union, *arguments)
+    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+
+
 def test_file_without_an_exploration_is_refused_and_kept(flowsim: Any, union: str) -> None:
     text = Path(union).read_text()
     refused = flowsim("explore", union, "--runs", "2", "--resume", union)

@@ -1,0 +1,29 @@
+"""``flowsim explore --spark`` has the table of one process, and keeps it in the same file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flowsim.cli.explored_results import ExplorePlan
+from flowsim.cli.explored_subjects import JobArguments
+from flowsim.cli.exploring import Workers, explored_results
+from flowsim.cli.progress import CountProgress
+from flowsim.validation.shipping import ship_flowsim
+from tests.unit.cli.test_explored_results import PAIRS
+
+PLAN = ExplorePlan({"order": "uniform", "runtime": "portfolio"}, 120, 600, "exact", 1, 5, False, False)
+
+
+def test_exploration_on_spark_has_the_table_of_one_process(spark: Any, tmp_path: Path) -> None:
+    ship_flowsim(spark)
+    (tmp_path / "pairs.yaml").write_text(PAIRS)
+    job, kept = JobArguments(str(tmp_path / "pairs.yaml"), "full"), tmp_path / "kept"
+
+    def explored(workers: Workers, file: Path | None) -> dict[str, Any]:
+        return explored_results(job, PLAN, workers, file, CountProgress(None, None)).data()
+
+    here = explored(Workers(), None)
+    assert here["findings"]
+    assert explored(Workers(spark=True), kept) == here
+    assert explored(Workers(), kept) == here

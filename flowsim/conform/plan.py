@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from flowsim.conform.flink_contexts import FlinkSide
 from flowsim.conform.functions import FunctionFactory
 from flowsim.conform.operators import built
+from flowsim.conform.settings import is_source_function
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.watermarks import described_strategy
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
@@ -121,10 +122,11 @@ class Plan:
 
     def _source(self, node: StreamNode, operator: Any) -> dict[str, object]:
         strategy = getattr(operator, "strategy", None)
-        params = node.description.params
-        has_splits = params.get("splits") or params.get("assignment") == "dynamic"
-        legacy = node.is_legacy_source or (strategy is None and not has_splits)
-        described: dict[str, object] = {"kind": "source", "legacy": legacy, "watermarks": {"kind": "none"}}
+        described: dict[str, object] = {
+            "kind": "source",
+            "legacy": is_source_function(node),
+            "watermarks": {"kind": "none"},
+        }
         if strategy is not None:
             described["watermarks"] = described_strategy(self._side, strategy)
         return described

@@ -10,9 +10,10 @@ from typing import Final
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.conform.sinks import Commits, with_noting_sink
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, NoRestart
+from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.operator_cost import OperatorCosts
-from flowsim.graph.stream_graph import StreamGraph, StreamNode
+from flowsim.graph.stream_graph import ChainingStrategy, StreamGraph, StreamNode
 
 _MANY: Final = 2**31 - 1
 """As many restarts as a job needs."""
@@ -64,10 +65,37 @@ def common_job(graph: StreamGraph) -> CommonJob:
     )
     commits: Commits = {}
     made = StreamGraph(graph.name, common, edges=list(graph.edges))
+    chained = _chained_to_source_functions(graph)
+    if chained:
+        why = (
+            "a script without watermarks is a source function on Flink, to which they are not chained: on neither side"
+        )
+        changes.append(Difference("the chaining of asynchronous operators to sources", why))
     for node in graph.nodes.values():
         free = replace(node, cost_ns=None, costs=OperatorCosts(), buffer_timeout_ms=None)
+        if node.id in chained:
+            free = replace(free, chaining=ChainingStrategy.HEAD)
         made.add_node(with_noting_sink(free, commits) if node.description.kind == "sink" else free)
     return CommonJob(made, tuple(changes), commits)
+
+
+def is_source_function(node: StreamNode) -> bool:
+    """Returns True if a source is a source function on Flink, as one that emits event time itself."""
+    params = node.description.params
+    has_splits = params.get("splits") or params.get("assignment") == "dynamic"
+    strategy = getattr(node.operator_factory(), "strategy", None) if node.is_source else None
+    return node.is_legacy_source or (node.is_source and strategy is None and not has_splits)
+
+
+def _chained_to_source_functions(graph: StreamGraph) -> set[int]:
+    """Returns the operators that are chained here, and not to a source function on Flink (rule 1.10)."""
+    on_flink = StreamGraph(graph.name, graph.settings, edges=list(graph.edges))
+    for node in graph.nodes.values():
+        on_flink.add_node(replace(node, is_legacy_source=is_source_function(node)))
+    here, there = (
+        {vertex.operators[0].node.id for vertex in create_job_graph(each).vertices} for each in (graph, on_flink)
+    )
+    return {node.id for node in graph.nodes.values() if node.yields and node.id in there - here}
 
 
 def with_remote_channels(job: CommonJob) -> CommonJob:

@@ -13,7 +13,7 @@ LINES_OF_PYTHON = {
     "checkpoints": 5_600,
     "cli": 7_600,
     "cluster": 5_550,
-    "conform": 3_450,
+    "conform": 3_480,
     "connectors": 6_800,
     "datastream": 4_800,
     "explore": 2_400,

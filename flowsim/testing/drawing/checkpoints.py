@@ -158,6 +158,9 @@ def add_phases(draft: Draft) -> None:
             for name, block in draft.operators.items()
             if ("key_by" in block or _both_have_keys(block)) and name not in forwarded and choices.often(60)
         }
+        if draft.family == "unaligned":
+            before_it = draft.phases[-1].get("set") if draft.phases else None
+            _keep_without_forward(draft, rescaled, before_it if isinstance(before_it, dict) else {})
         if rescaled:
             phase["set"] = rescaled
         actions: list[Block] = [_snapshot(draft)]
@@ -180,6 +183,23 @@ def add_phases(draft: Draft) -> None:
         draft.phases.append(phase)
 
 
+def part_snapshots(draft: Draft) -> None:
+    """Removes snapshots that are requested when another one fails, of a determined scenario.
+
+    Whether the second request comes before the failure or after the restart is left open.
+    """
+    failures = [fails for each in draft.failures if isinstance(fails := each.get("fail_task"), dict)]
+    if not draft.is_determined or not any({"in_snapshot", "in_notification"} & fails.keys() for fails in failures):
+        return
+    kept: dict[str, Block] = {}
+    for action in draft.actions:
+        (block,) = action.values()
+        assert isinstance(block, dict)
+        # The end of a phase has its own time.
+        kept.setdefault(str(block["at"]), action)
+    draft.actions[:] = kept.values()
+
+
 def _read_forward(block: Block) -> list[str]:
     """Returns the streams that an operator reads over forward exchanges, which need equal parallelism."""
     streams: list[object] = [block["input"]] if block.get("partition") == "forward" else []
@@ -187,6 +207,31 @@ def _read_forward(block: Block) -> list[str]:
         if isinstance(inner, Mapping) and inner.get("partition") == "forward":
             streams.append(inner["to"])
     return [str(name) for each in streams for name in (each if isinstance(each, list) else [each])]
+
+
+def _keep_without_forward(draft: Draft, rescaled: dict[str, int], before: Mapping[str, int]) -> None:
+    """Keeps the width that an operator had before if an exchange without a partitioner would become forward.
+
+    In-flight data of another exchange cannot be restored there: "Cannot rescale the given pointwise partitioner".
+    """
+    for key in (*rescaled, *before):
+        name = key.split(".")[1]
+        width, old = rescaled.get(key, draft.parallelism[name]), before.get(key, draft.parallelism[name])
+        if width != old and width in _widths_of_readers(draft, name):
+            rescaled[key] = old
+
+
+def _widths_of_readers(draft: Draft, name: str) -> set[int]:
+    """Returns the widths of the operators and sinks that read a stream without a partitioner."""
+    found: set[int] = set()
+    for reader, block in (draft.operators | draft.sinks).items():
+        inputs = [block, *(inner for inner in block.values() if isinstance(inner, Mapping) and "to" in inner)]
+        for each in inputs:
+            read = each.get("input", each.get("to"))
+            names = {str(one).partition(".")[0] for one in (read if isinstance(read, list) else [read])}
+            if name in names and "partition" not in each and "key_by" not in each:
+                found.add(draft.parallelism[reader])
+    return found
 
 
 def _both_have_keys(block: Block) -> bool:

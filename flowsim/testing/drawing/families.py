@@ -8,7 +8,7 @@ from typing import Final, get_args
 
 from flowsim.errors import BadInput
 from flowsim.testing.drawing.async_calls import add_async
-from flowsim.testing.drawing.checkpoints import add_checkpoints, add_end, add_failures, add_phases
+from flowsim.testing.drawing.checkpoints import add_checkpoints, add_end, add_failures, add_phases, part_snapshots
 from flowsim.testing.drawing.choices import Choices, RandomChoices
 from flowsim.testing.drawing.draft import DEFAULT_SIZES, Draft, Family, Sizes
 from flowsim.testing.drawing.drawn_scenario import DrawnScenario
@@ -130,6 +130,7 @@ def draw_scenario(
         add_phases(draft)
     elif may_be_ended and draft.wants("actions", 8) and not draft.waits and not draft.read_orders:
         add_end(draft)
+    part_snapshots(draft)
     add_settings(draft)
     if draft.waits:
         lengthen(draft, _REST_MS)

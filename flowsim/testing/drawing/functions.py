@@ -17,7 +17,7 @@ _STATES: Final = (
     "value {n}", "list {n}", "list {n} {id}", "list= {id}", "map {id % 3} {n}", "-map {id % 3}", "reduce {n}",
     "aggregate {n}", "-value", "-reduce; -aggregate", "-list; -map",
 )  # fmt: skip
-_CLOCK: Final = ("processing {1351 + id * 97}", "-processing {1254 + id * 97}")
+_CLOCK: Final = ("processing {1350 + id * 97}", "-processing {1253 + id * 97}")
 """No timer meets a step."""
 _EVENT: Final = ("event {timestamp + 6}", "event {timestamp + 9}", "-event {timestamp + 3}")
 _RULES: Final = ("rule {n % 3} {id}", "-rule {id % 3}", "keys")

@@ -62,7 +62,6 @@ def main(scenarios: int, seed: int) -> int:
             compared += 1
             proven += found.is_proven
             several += found.results > 1
-            print(name, found.line, flush=True)
             if not all(found.among):
                 missing += 1
                 print(f"{name}: {found.line}", flush=True)

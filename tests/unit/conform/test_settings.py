@@ -1,0 +1,41 @@
+"""What both sides of a comparison have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowsim.conform.settings import common_job
+from flowsim.graph.job_graph import create_job_graph
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_text
+
+JOB = """\
+flowsim: 1
+name: calls
+sources:
+  s:
+    script:
+      fields: {id: long}
+      subtasks: [[{record: [1], timestamp: 1, step: 0}, {end: true, step: 1}]]
+    WATERMARKS
+operators:
+  asked: {input: s, async: {mode: ordered, latency: 1 ms, add: {n: id}}}
+  again: {input: asked, async: {mode: ordered, latency: 1 ms, add: {m: id}}}
+sinks:
+  out: {input: again, collect: {}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("watermarks", "heads"),
+    [("", ["Source: s", "asked"]), ("watermarks: {timestamp: timestamp, emit: every_record}", ["Source: s"])],
+)
+def test_async_operator_is_not_chained_to_a_script_that_is_a_source_function_on_flink(
+    watermarks: str, heads: list[str], tmp_path: Path
+) -> None:
+    text = JOB.replace("WATERMARKS", watermarks)
+    job = common_job(compile_scenario(load_text(text, "calls.yaml", tmp_path), out_dir=tmp_path).stream_graph())
+    assert [vertex.operators[0].node.name for vertex in create_job_graph(job.graph).vertices] == heads
+    assert any("chaining" in change.what for change in job.changes) == (len(heads) > 1)

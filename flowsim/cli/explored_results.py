@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final
 
 from rich.console import Console
@@ -101,12 +102,15 @@ class ExploredResults:
         results, proven = count_text(number, "result"), f"proven in {count_text(found.searched, 'run')}"
         if found.is_complete and not left_out:
             which = "the only result" if number == 1 else f"all {results}"
-            return f"{which} that the order of events can give, {proven}"
+            of_parts = f"; {_product(found.of_parts)}" if found.of_parts else ""
+            return f"{which} that the order of events can give, {proven}{of_parts}"
         if found.is_complete:
             return f"{results}; every order was tried, in {count_text(found.searched, 'run')}, but see below"
         unseen = f"about {self.exploration.unseen(space):.0%} of further random runs would have a new result"
         in_runs = f"{results} in {count_text(found.runs, 'run')}"
         if space == "order":
+            if found.of_parts:
+                return f"{in_runs}; {_product(found.of_parts)} in all, of which the others were not run"
             return f"{in_runs}; not all orders were tried: {found.share:.2%} of the tree, and {unseen}"
         if found.is_strategy_finished:
             return f"{in_runs}: all that strategy {found.strategy} has"
@@ -144,6 +148,7 @@ class ExploredResults:
             "blocked": space.blocked,
             "sampled": space.sampled,
             "share": space.share,
+            "results_of_parts": list(space.of_parts),
             "unseen": self.exploration.unseen(name),
         }
 
@@ -236,3 +241,9 @@ def spaces_of(space: str | None, strategy: str | None) -> tuple[Space, ...]:
             raise BadInput(f"--space: expected {' or '.join(SPACES)}, got {space[:40]!r}")
         return tuple(each for each in SPACES if each == space)
     return ("order", "runtime") if strategy is None else ("runtime",)
+
+
+def _product(results: Sequence[int]) -> str:
+    return (
+        f"parts that share no later task have {' x '.join(f'{each:,}' for each in results)} = {prod(results):,} results"
+    )

@@ -6,10 +6,14 @@ Partial Order Reduction, POPL 2014), without stored states: a run repeats the ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
+from msgspec.msgpack import decode, encode
+
 from flowsim.errors import BadInput
+from flowsim.explore.outcome import Outcome
+from flowsim.explore.parts import BEFORE, Parts
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, TIME, Option
 from flowsim.sim.origin import OptionKey
@@ -47,27 +51,35 @@ class Node:
             self.footprint |= {CLOCK_READ if key == TIME.key else int(key[1]) for key in self.disabled}
 
 
+_State = tuple[int, int, bool, list[Node]]
+
+
 class ExhaustiveSearch(Recorded):
     """Decides the steps of one run after the other (a ``ChoiceSource``), until each order has been tried.
 
     Two steps depend on each other if they have an effect on the same actor, or one reads the clock that the other moves.
+    ``part``: of ``parts``, the one whose orders are tried; the rest of the job keeps its default order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Parts | None = None, part: int = 0) -> None:
         super().__init__()
+        self._parts = parts
+        self._part = part
+        self.is_mixed = False
+        """True if something outside of all parts, or in two of them, could have happened in another order."""
         self.runs = 0
         self.blocked = 0
         """Runs that only repeated an order of an earlier run."""
         self.is_finished = False
         self._path: list[Node] = []
         self._depth = 0
-        self._is_blocked = False
+        self.is_blocked = False
 
     def begin(self) -> None:
         """Starts the next run."""
         self.deviations, self.choices = [], 0
         self._depth = 0
-        self._is_blocked = False
+        self.is_blocked = False
 
     def decide(self, options: Sequence[Option]) -> int:
         depth = self._depth
@@ -87,15 +99,16 @@ class ExhaustiveSearch(Recorded):
             index = keys.index(node.chosen)
             node.cause = options[index].cause
             return index
-        if self._is_blocked:
+        if self.is_blocked:
             return 0
         if is_part:
-            self._path.append(Node(keys, {}, keys[0], options[0].cause, self._path[-1].step, set(keys)))
+            tried = set(keys if self._are_own((int(keys[0][1]),)) else keys[:1])
+            self._path.append(Node(keys, {}, keys[0], options[0].cause, self._path[-1].step, tried))
             return 0
         sleep = self._sleep_after_last()
         awake = [index for index, key in enumerate(keys) if key not in sleep]
         if not awake:
-            self._is_blocked = True
+            self.is_blocked = True
             return 0
         chosen = awake[0]
         self._path.append(Node(keys, sleep, keys[chosen], options[chosen].cause, depth, {keys[chosen]}))
@@ -105,6 +118,14 @@ class ExhaustiveSearch(Recorded):
         number = self._depth - 1
         if number < len(self._path):
             self._path[self._path[number].step].footprint |= touched
+
+    def state(self) -> bytes:
+        """Returns where the search is between two runs, so that another process can continue it."""
+        return encode((self.runs, self.blocked, self.is_finished, self._path))
+
+    def restore(self, state: bytes) -> None:
+        """Continues there."""
+        self.runs, self.blocked, self.is_finished, self._path = decode(state, type=_State)
 
     @property
     def share(self) -> float:
@@ -118,6 +139,11 @@ class ExhaustiveSearch(Recorded):
             weight /= branches
         return share
 
+    @property
+    def results_of_parts(self) -> tuple[int, ...]:
+        """Nothing: the job is searched as a whole."""
+        return ()
+
     def _sleep_after_last(self) -> dict[OptionKey, Footprint]:
         if not self._path:
             return {}
@@ -129,16 +155,17 @@ class ExhaustiveSearch(Recorded):
             if key != last.chosen and not _dependent(effects, last.footprint)
         }
 
-    def end(self) -> None:
-        """Ends a run: finds the races of its steps, and the step that the next run changes."""
+    def end(self, outcome: Outcome | None = None) -> None:
+        """Ends a run, whatever its outcome: finds the races of its steps, and the step that the next run changes."""
         self.runs += 1
-        self.blocked += self._is_blocked
+        self.blocked += self.is_blocked
         path = self._path
-        if path and not self._is_blocked:
+        if path and not self.is_blocked:
             path[path[-1].step].leave(())
         self._add_races()
         for node in path:
-            node.backtrack.update(node.disabled)
+            if node.disabled and self._are_own(int(key[1]) for key in (node.chosen, *node.disabled)):
+                node.backtrack.update(node.disabled)
         while path:
             node = path[-1]
             node.done[node.chosen] = node.footprint
@@ -152,12 +179,22 @@ class ExhaustiveSearch(Recorded):
             path.pop()
         self.is_finished = True
 
+    def _are_own(self, actors: Iterable[int]) -> bool:
+        """True if all actors are of the part whose orders are tried; notes if they are of several, or of none."""
+        if self._parts is None:
+            return True
+        of = {self._parts.of(actor) for actor in actors}
+        self.is_mixed |= len(of) != 1 or None in of or BEFORE in of
+        return self._part in of
+
     def _add_races(self) -> None:
         """Adds, for each pair of dependent steps without a step between them, the other order."""
         path = self._path
         past = _happens_before(path)
         for late in past:
             for early in _races(path, past, late):
+                if not self._are_own(_shared(path[early].footprint, path[late].footprint)):
+                    continue
                 # The steps after the early one that do not depend on it, and then the late one.
                 others = [step for step in past if early < step < late and early not in past[step]]
                 others.append(late)
@@ -183,6 +220,13 @@ def _dependent(one: Footprint, other: Footprint) -> bool:
     if len(shared) > (CLOCK_READ in shared):
         return True
     return (CLOCK_ADVANCED in one and CLOCK_READ in other) or (CLOCK_READ in one and CLOCK_ADVANCED in other)
+
+
+def _shared(one: Footprint, other: Footprint) -> Iterator[int]:
+    """Yields the actors for which the order of two dependent steps matters; ANY_ACTOR for the clock."""
+    if ANY_ACTOR in one or ANY_ACTOR in other or CLOCK_ADVANCED in one | other:
+        yield ANY_ACTOR
+    yield from (actor for actor in one & other if actor >= 0)
 
 
 def _happens_before(path: Sequence[Node]) -> dict[int, set[int]]:

@@ -10,8 +10,11 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.planned_job import planned_job
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
 from flowsim.cluster.run_events import CheckedEvents
+from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.outcome import Outcome, outcome_of, sink_name
+from flowsim.explore.parts import parts_of
+from flowsim.explore.product_search import ProductSearch
 from flowsim.facts.recorder import Recorder
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.choice_token import Recorded
@@ -37,7 +40,7 @@ class ExploredJob:
         observed = observe(graph)
         self._ends = observed.ends
         self._options = replace(options, recorder=None, budget_records=None, policy=Recorded(space).policy())
-        self._execution = planned_job(observed.graph, self._options, CheckedEvents(self._options))
+        self.execution = planned_job(observed.graph, self._options, CheckedEvents(self._options))
         self.digest = digest
         self.space: Space = space
 
@@ -52,13 +55,29 @@ class ExploredJob:
             steps = min(EXPLORED_BOUNDS.steps or _SURELY, _SURELY + _TIMES * decided)
             self._options = replace(self._options, bounds=RunBounds(steps=steps))
 
+    def search(self) -> ExhaustiveSearch | ProductSearch:
+        """Returns a search of all orders: part by part if the job has parts that share no later task."""
+        parts = parts_of(self.execution)
+        tasks = self._tasks_of_sinks()
+        return ExhaustiveSearch() if parts.count < 2 or tasks is None else ProductSearch(parts, tasks)
+
+    def _tasks_of_sinks(self) -> dict[str, list[int]] | None:
+        """Returns the task of each subtask of a sink; None if one is not found."""
+        vertices = {chained.node.name: vertex for vertex in self.execution.job.vertices for chained in vertex.operators}
+        if not self._ends.keys() <= vertices.keys():
+            return None
+        return {
+            sink_name(name): [subtask.id for subtask in self.execution.subtasks_of(vertices[name])]
+            for name in self._ends
+        }
+
     def run(self, source: Recorded) -> Outcome:
         return self.outcome(self.result(source))
 
     def result(self, source: Recorded, recorder: Recorder | None = None) -> JobExecutionResult:
         """Runs the job, and records the run if there is a recorder. Raises RunInterrupted with the result so far."""
         options = replace(self._options, policy=source.policy(), recorder=recorder)
-        return MiniCluster(self._execution, options).run()
+        return MiniCluster(self.execution, options).run()
 
     def outcome(self, result: JobExecutionResult) -> Outcome:
         """Returns the outcome of the run that has just ended."""

@@ -41,6 +41,8 @@ class ExploredSpace:
     blocked: int = 0
     share: float = 0.0
     """The part of the tree of all orders that the search has finished."""
+    of_parts: tuple[int, ...] = ()
+    """How many results each part has, if parts that share no later task were searched by themselves."""
     is_complete: bool = False
     """True if the search has finished: there is no other result in the order space."""
     is_strategy_finished: bool = False
@@ -117,7 +119,8 @@ class JobExploration:
             space.is_strategy_finished |= part.has_ended
         if unit.strategy == SEARCH and part.runs:
             space.searched += part.runs
-            space.blocked, space.share, space.is_complete = part.blocked, part.share, part.has_ended
+            space.blocked, space.share, space.of_parts = part.blocked, part.share, part.of_parts
+            space.is_complete = part.has_ended
         self._add_checks(part)
 
     def _add_checks(self, part: UnitResult) -> None:

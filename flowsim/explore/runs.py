@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.plan import Plan, strategies_of
-from flowsim.explore.unit import DEFAULT, Unit, UnitResult, UnitRuns
+from flowsim.explore.unit import DEFAULT, SEARCH, Unit, UnitResult, UnitRuns
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Space
 
@@ -35,8 +35,10 @@ class Runs:
             unit = next((unit for unit in self._units if not self._plan.is_over(unit)), None)
             if unit is None:
                 return None
-            self._current = unit, UnitRuns(unit, self._states.get(unit.strategy, b""))
-            self.search = self._current[1].search or self.search
+            search = ExhaustiveSearch()
+            self._current = unit, UnitRuns(unit, search, self._states.get(unit.strategy, b""))
+            if unit.strategy == SEARCH:
+                self.search = search
 
     def _end(self, unit: Unit, runs: UnitRuns) -> None:
         self._states[unit.strategy] = runs.state()

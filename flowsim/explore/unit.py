@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.outcome import Outcome, View
-from flowsim.explore.search_state import searched_state, searching
+from flowsim.explore.product_search import ProductSearch
 from flowsim.explore.strategies.by_name import strategy_of
 from flowsim.explore.strategies.delay import DelayBounded
 from flowsim.laws.law import Outcome as LawOutcome
@@ -106,6 +107,8 @@ class UnitResult:
     blocked: int = 0
     share: float = 0.0
     """Of the search so far."""
+    of_parts: tuple[int, ...] = ()
+    """How many results each part has that the search has tried by itself."""
     choices: int = 0
     decided: int = 0
     """Of the last run."""
@@ -150,13 +153,18 @@ class Checked(Protocol):
 
 
 class UnitRuns:
-    """What decides each run of a unit. ``state``: where it continues. Raises BadInput for an unknown strategy."""
+    """What decides each run of a unit. ``state``: where it, or the ``search``, continues.
 
-    def __init__(self, unit: Unit, state: bytes = b"") -> None:
+    Raises BadInput for an unknown strategy.
+    """
+
+    def __init__(self, unit: Unit, search: ExhaustiveSearch | ProductSearch, state: bytes = b"") -> None:
         self._unit = unit
         self._left = unit.runs
-        self.search = searching(state) if unit.strategy == SEARCH else None
+        self.search = search if unit.strategy == SEARCH else None
         """The exhaustive search."""
+        if self.search is not None and state:
+            self.search.restore(state)
         self._strategy = strategy_of(unit.strategy, unit.space, unit.first_seed) if unit.is_sample else None
         if isinstance(self._strategy, DelayBounded) and state:
             self._strategy.restore(state)
@@ -177,17 +185,17 @@ class UnitRuns:
             return self.search
         return Recorded(self._unit.space) if self._strategy is None else self._strategy.next_run(self._unit.choices)
 
-    def ended(self, run: Recorded, is_new: bool) -> None:
-        """Called after each run; ``is_new``: it has another result than those before."""
+    def ended(self, run: Recorded, is_new: bool, outcome: Outcome | None = None) -> None:
+        """Called after each run; ``is_new``: it has another result than those before; a search by parts needs the outcome."""
         if self.search is not None:
-            self.search.end()
+            self.search.end(outcome)
         elif self._strategy is not None:
             self._strategy.ended(run, is_new)
 
     def state(self) -> bytes:
         """Returns where the next unit continues."""
         if self.search is not None:
-            return searched_state(self.search)
+            return self.search.state()
         return self._strategy.state() if isinstance(self._strategy, DelayBounded) else b""
 
 
@@ -214,14 +222,14 @@ def explore_unit(
     """
     if unit.decided:
         job.bound_by(unit.decided)
-    runs, found = UnitRuns(unit, state), UnitResult(unit)
+    runs, found = UnitRuns(unit, job.search(), state), UnitResult(unit)
     try:
         while not (is_over() or (until_finding and found.findings)) and (source := runs.next_run()) is not None:
             outcome = job.run(source)
             token = source.token(job.digest)
             found.choices, found.decided = source.choices, 0 if outcome.is_bounded else source.decided
             is_new = found.add(outcome.viewed(view), token)
-            runs.ended(source, is_new)
+            runs.ended(source, is_new, outcome)
             number = unit.number + found.runs
             if check is not None and (is_new or (laws_every and number % laws_every == 0)):
                 found.add_checked(token, check(token))
@@ -233,4 +241,5 @@ def explore_unit(
         found.state = runs.state()
     if runs.search is not None:
         found.blocked, found.share = runs.search.blocked, runs.search.share
+        found.of_parts = runs.search.results_of_parts
     return found

@@ -13,12 +13,15 @@ from typing import Any
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.explored_job import ExploredJob
+from flowsim.explore.outcome import Outcome
+from flowsim.explore.product_search import ProductSearch
 from flowsim.scenario.yaml.problems import ScenarioErrors
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Option
-from tests.support.explore.tiny_jobs import drawing_job, explored, tiny_job
+from tests.support.explore.tiny_jobs import drawing_job, explored, parted_job, tiny_job
 
 MOST_ORDERS = 1_200
+KINDS = {"tiny": tiny_job, "drawing": drawing_job, "parted": parted_job}
 
 
 @dataclass(slots=True)
@@ -42,7 +45,7 @@ class AllOrders(Recorded):
         self.depth += 1
         return index
 
-    def end(self) -> None:
+    def end(self, outcome: Outcome | None = None) -> None:
         self.runs += 1
         while self.path and self.path[-1][0] + 1 == self.path[-1][1]:
             self.path.pop()
@@ -52,13 +55,16 @@ class AllOrders(Recorded):
         self.is_finished = not self.path
 
 
-def results(job: ExploredJob, search: AllOrders | ExhaustiveSearch, most: int = MOST_ORDERS) -> set[str]:
+def results(
+    job: ExploredJob, search: AllOrders | ExhaustiveSearch | ProductSearch, most: int = MOST_ORDERS
+) -> set[str]:
     """Returns the digests of the results; the search is not finished if there are more than ``most`` runs."""
     found = set()
     while not search.is_finished and search.runs < most:
         search.begin()
-        found.add(job.run(search).digest)
-        search.end()
+        outcome = job.run(search)
+        found.add(outcome.digest)
+        search.end(outcome)
     return found
 
 
@@ -73,12 +79,16 @@ class Compared:
 
 
 def compare(seed: int, most: int = MOST_ORDERS, draw: Callable[[int], dict[str, Any]] = tiny_job) -> Compared | None:
-    """Compares the ways for a tiny job; None if it has too many orders, or is no job."""
+    """Compares the ways for a tiny job; None if it has too many orders, or is no job.
+
+    A job of several parts has too many: its search is compared with that of the whole job.
+    """
     try:
         job = explored(draw(seed))
     except ScenarioErrors:
         return None
-    search, orders = ExhaustiveSearch(), AllOrders()
+    search = job.search()
+    orders = ExhaustiveSearch() if isinstance(search, ProductSearch) else AllOrders()
     reduced = results(job, search, most)
     every = results(job, orders, most)
     missed = frozenset(every - reduced)
@@ -92,12 +102,17 @@ def main() -> int:
     arguments.add_argument("--jobs", type=int, default=100)
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--orders", type=int, default=MOST_ORDERS, help="leave out jobs that have more")
-    arguments.add_argument("--drawing", action="store_true", help="jobs in which tasks draw channels and splits")
+    arguments.add_argument(
+        "--draw",
+        choices=KINDS,
+        default="tiny",
+        help="jobs in which tasks draw channels and splits; jobs of several parts",
+    )
     given = arguments.parse_args()
     compared = orders = searched = different = 0
     seed = given.seed
     while compared < given.jobs:
-        found = compare(seed, given.orders, drawing_job if given.drawing else tiny_job)
+        found = compare(seed, given.orders, KINDS[given.draw])
         if found is not None:
             compared, orders, searched = compared + 1, orders + found.orders, searched + found.searched
             if found.missed or found.unfounded:

@@ -49,7 +49,7 @@ def drawing_job(seed: int) -> dict[str, Any]:
         }
     spread = {"parallelism": 2, "partition": random.choice(("shuffle", "shuffle", "rebalance"))}
     marked = {"map": {"add": {"m": "n"}}}
-    operators = [
+    operators: list[list[dict[str, Any]]] = [
         [{**count, "parallelism": 1}, {**marked, **spread}],
         [{**marked, **spread}],
         [{**marked, **spread}, {**count, "parallelism": 1}],
@@ -61,6 +61,32 @@ def drawing_job(seed: int) -> dict[str, Any]:
         inputs = f"o{number}"
     sinks = {"out": {"input": inputs, "collect": {}, "parallelism": random.choice((1, 2))}}
     return {"flowsim": 1, "name": "drawing", "sources": sources, "operators": job, "sinks": sinks}
+
+
+def parted_job(seed: int) -> dict[str, Any]:
+    """Returns a scenario whose receivers share no later task, in most cases."""
+    random = Random(seed)
+    sources = {
+        f"s{number}": {
+            "collection": {
+                "fields": _FIELDS,
+                "rows": [[random.choice("ab"), number * 10 + row] for row in range(random.choice((1, 1, 2)))],
+            },
+        }
+        for number in range(2)
+    }
+    keyed = {"key_by": "k", "aggregate": {"n": "sum(n)"}}
+    windows = ({"count": 2}, {"tumbling": "2 ms"}, {"tumbling": "4 ms", "time": "processing"})
+    first: dict[str, Any] = random.choice(
+        ({"map": {"add": {"m": "n"}}, "partition": "broadcast"}, *({**keyed, "window": each} for each in windows))
+    )
+    operators: dict[str, dict[str, Any]] = {"o0": {"input": list(sources), "parallelism": 2, **first}}
+    last = "o0"
+    if random.random() < 0.3:
+        last = "o1"
+        operators["o1"] = {"input": "o0", "map": {"add": {"o": "n"}}, "parallelism": random.choice((1, 2))}
+    sinks = {"out": {"input": last, "collect": {}, "parallelism": operators[last]["parallelism"]}}
+    return {"flowsim": 1, "name": "parted", "sources": sources, "operators": operators, "sinks": sinks}
 
 
 def _source(random: Random, number: int) -> dict[str, Any]:

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
+
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.job_exploration import JobExploration, explore_job
 from flowsim.explore.plan import Plan
-from flowsim.explore.search_state import searched_state, searching
+from flowsim.explore.product_search import ProductSearch
 from flowsim.explore.unit import DEFAULT, SEARCH, UnitResult
 from tests.support.explore.tiny_jobs import explored
 from tests.unit.explore.test_exhaustive import union
 
 
-def test_search_continues_from_its_state_with_the_same_runs() -> None:
-    job = explored(union(2))
+@pytest.mark.parametrize("receivers", [1, 2])
+def test_search_continues_from_its_state_with_the_same_runs(receivers: int) -> None:
+    """Two receivers of a broadcast are two parts."""
+    job = explored(union(2, {"partition": "broadcast", "parallelism": receivers}))
 
-    def tokens(search: ExhaustiveSearch, *, moves: bool) -> list[str]:
+    def tokens(search: ExhaustiveSearch | ProductSearch, *, moves: bool) -> list[str]:
         made = []
         while not search.is_finished:
             search.begin()
-            job.run(search)
+            outcome = job.run(search)
             made.append(str(search.token(job.digest)))
-            search.end()
+            search.end(outcome)
             if moves:
-                search = searching(searched_state(search))
+                state, search = search.state(), job.search()
+                search.restore(state)
         return made
 
-    assert tokens(ExhaustiveSearch(), moves=True) == tokens(ExhaustiveSearch(), moves=False)
+    assert tokens(job.search(), moves=True) == tokens(job.search(), moves=False)
 
 
 def test_units_grow_and_have_seeds_of_their_own() -> None:

@@ -8,7 +8,7 @@ from flowsim.lazy_names import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsCounts
-    from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager
+    from flowsim.cluster.failures import FailAnyTask, FailTask, LoseJobManager, LoseTaskManager
     from flowsim.cluster.job_execution import (
         HandledFailure,
         JobExecutionResult,
@@ -66,6 +66,7 @@ _MODULE_OF = {
     "FailTask": "flowsim.cluster.failures",
     "LoseTaskManager": "flowsim.cluster.failures",
     "LoseJobManager": "flowsim.cluster.failures",
+    "FailAnyTask": "flowsim.cluster.failures",
     "CheckpointSettings": "flowsim.graph.checkpoint_settings",
     "FixedDelayRestart": "flowsim.graph.checkpoint_settings",
     "FailureRateRestart": "flowsim.graph.checkpoint_settings",
@@ -113,6 +114,7 @@ __all__ = [
     "FailTask",
     "LoseTaskManager",
     "LoseJobManager",
+    "FailAnyTask",
     "CheckpointSettings",
     "FixedDelayRestart",
     "FailureRateRestart",

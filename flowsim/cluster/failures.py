@@ -45,7 +45,14 @@ class LoseJobManager:
     at_ns: int
 
 
-RunFailure = FailTask | LoseTaskManager | LoseJobManager
+@dataclass(frozen=True, slots=True)
+class FailAnyTask:
+    """In the runtime space of an exploration, any task fails at any point, at most ``most`` times; in other runs nothing does."""
+
+    most: int = 1
+
+
+RunFailure = FailTask | LoseTaskManager | LoseJobManager | FailAnyTask
 """All possible failures."""
 
 PLACES_OF_FAILURES = ("at_record", "at_ns", "in_snapshot", "in_notification")
@@ -56,8 +63,10 @@ def checked_failures(failures: Iterable[RunFailure]) -> tuple[RunFailure, ...]:
     """Returns the failures. Raises BadInput for an invalid failure, a negative number, or not exactly one place."""
     checked = tuple(failures)
     for failure in checked:
-        if not isinstance(failure, FailTask | LoseTaskManager | LoseJobManager):
-            raise BadInput(f"failures: expected FailTask, LoseTaskManager or LoseJobManager, got {failure!r:.80}")
+        if not isinstance(failure, RunFailure):
+            raise BadInput(
+                f"failures: expected FailTask, LoseTaskManager, LoseJobManager or FailAnyTask, got {failure!r:.80}"
+            )
         kind = type(failure).__name__
         for field in fields(failure):
             value = getattr(failure, field.name)

@@ -49,10 +49,10 @@ class _ExploredChannels(Random):
         def draw(channels: int) -> int:
             drawn = random.randrange(channels)
             if is_shuffle:
-                return scheduler.draw_channel("shuffle", channels, drawn, actor, edge.id)
+                return scheduler.draw("shuffle", range(channels), drawn, actor, edge.id)
             # Round robin draws the channel before the first one.
             return (
-                scheduler.draw_channel("first_channel", channels, (drawn + 1) % channels, actor, edge.id) - 1
+                scheduler.draw("first_channel", range(channels), (drawn + 1) % channels, actor, edge.id) - 1
             ) % channels
 
         drawing._draw = draw

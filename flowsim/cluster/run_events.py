@@ -7,7 +7,7 @@ from functools import partial
 from typing import assert_never
 
 from flowsim.cluster.deployment import Deployment
-from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, checked_failures
+from flowsim.cluster.failures import FailAnyTask, FailTask, LoseJobManager, LoseTaskManager, checked_failures
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.job_master.job_master import JobMaster
 from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
@@ -26,6 +26,7 @@ from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_state import TaskState
 
 
 class CheckedEvents:
@@ -60,6 +61,23 @@ class RunEvents:
             scheduler.call_at_ns(self._started_ns + action.at_ns, doing, origin=self._origin)
         for number, (at_ns, fail) in enumerate(self._timed_failures(master)):
             scheduler.call_at_ns(self._started_ns + at_ns, fail, origin=Origin("failure", -1, number))
+        if scheduler.explores_time:
+            any_task = Origin("any_failure")
+            for _ in range(sum(failure.most for failure in self._events.failures if isinstance(failure, FailAnyTask))):
+                scheduler.call_at_ns(self._started_ns, partial(self._fail_any, master, scheduler), origin=any_task)
+
+    def _fail_any(self, master: JobMaster, scheduler: Scheduler) -> None:
+        """Fails one of the tasks that have not ended, which the exploration chooses."""
+        running = [
+            each.id
+            for each in master.executions.subtasks
+            if each.current_execution_attempt is not None
+            and each.current_execution_attempt.task.state in (TaskState.INITIALIZING, TaskState.RUNNING)
+        ]
+        if running:
+            number = scheduler.draw("failed_task", running, 0, -1)
+            error = RequestedFailure(f"{self._execution.subtasks[number].name} fails, as the exploration has chosen")
+            master.fail_attempt(number, master.executions.subtasks[number].attempts - 1, error)
 
     def prepare(self, task: StreamTask, master: JobMaster) -> None:
         """Lets the batches of a task end before each event."""
@@ -89,6 +107,8 @@ class RunEvents:
                     timed.append((lost_ns, partial(master.lose_task_manager, name)))
                 case LoseJobManager(at_ns=lost_ns):
                     timed.append((lost_ns, master.lose_job_manager))
+                case FailAnyTask():
+                    pass
                 case _:
                     assert_never(failure)
         return timed

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
 
-from flowsim.cluster.failures import PLACES_OF_FAILURES, FailTask, RunFailure
+from flowsim.cluster.failures import PLACES_OF_FAILURES, FailAnyTask, FailTask, RunFailure
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import CancelJob, StopJob, StopWithSavepoint, TriggerCheckpoint, TriggerSavepoint
@@ -162,6 +162,8 @@ def flink_failures(
     places: list[dict[str, object]] = []
     times: list[dict[str, object]] = []
     for failure in failures:
+        if isinstance(failure, FailAnyTask):
+            raise Unsupported("only an exploration chooses which task fails")
         if not isinstance(failure, FailTask):
             raise Unsupported("only tasks fail on the embedded cluster, not its managers")
         described: dict[str, object] = {

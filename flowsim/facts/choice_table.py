@@ -40,6 +40,10 @@ class ChoiceKind(IntEnum):
     """A task sends a record to this channel, which it draws at random."""
     REPORT = 13
     """A message of a task arrives at the job manager."""
+    ANY_FAILURE = 14
+    """A task fails, because the exploration lets it."""
+    FAILED_TASK = 15
+    """This task is the one that fails."""
 
 
 CHOICES = Table(
@@ -48,7 +52,7 @@ CHOICES = Table(
      Column("ready", "i", "number of options"), Column("name", "b", "what the chosen option is", ChoiceKind),
      Column("actor", "i", "the actor (task id) on which the option has an effect; -1: any"),
      Column("number", "i", "arrive and credit: the task at the other end; answer: number of the call; flush: the edge; "
-            "first_channel and shuffle: the channel; report: the task; "
+            "first_channel and shuffle: the channel; report and failed_task: the task; "
             "otherwise which of several of this kind; -1: none"),
      Column("edge", "i", "arrive, credit, first_channel and shuffle: the edge, or -1 if a connection has all edges; "
             "otherwise -1")),

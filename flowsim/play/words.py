@@ -54,6 +54,7 @@ _OTHERS: Final = {
     "turn": "{} runs",
     "credit": "credits for {} arrive",
     "master": "a timer of the job manager fires",
+    "any_failure": "a task fails",
     "failure": "a failure of the scenario happens",
     "action": "an action of the scenario happens",
 }
@@ -79,6 +80,8 @@ class Words:
             return f"{self._names.short_task(numbers[0])} begins to send round robin with channel {numbers[1]}"
         if what == "shuffle":
             return f"{self._names.short_task(numbers[0])} sends the record to channel {numbers[1]}, drawn at random"
+        if what == "failed_task":
+            return f"it is {self._names.short_task(numbers[1])} that fails"
         if what == "report":
             return f"a message from {self._names.short_task(numbers[1])} arrives at the job manager"
         if what == "answer" and (answered := self._answered(numbers[0], before, run, after)):

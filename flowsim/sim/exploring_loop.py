@@ -29,6 +29,9 @@ CLOCK_ADVANCED: Final = -3
 TIME: Final = Origin("time", ANY_ACTOR)
 """The option to let the clock go to the next timer."""
 
+ANY_FAILURE: Final = Origin("any_failure", ANY_ACTOR).key
+"""The option that a task fails; it is the last one."""
+
 Space = Literal["order", "runtime"]
 """What is left open: only the order of what tasks receive, or everything that threads, networks and clocks decide."""
 
@@ -153,13 +156,13 @@ class ExploringLoop(VirtualTimeLoop):
     def on_clock_read(self) -> None:
         self._touched.add(CLOCK_READ)
 
-    def draw_channel(self, what: Drawn, channels: int, drawn: int, actor: int, edge: int) -> int:
-        """Chooses a channel, as a part of the step that runs; by default it is the drawn one."""
-        if channels == 1:
-            return drawn
-        order = [(drawn + number) % channels for number in range(channels)]
+    def draw(self, what: Drawn, numbers: Sequence[int], index: int, actor: int, edge: int = -1) -> int:
+        """Chooses a number, as a part of the step that runs; by default it is the drawn one."""
+        if len(numbers) == 1:
+            return numbers[0]
+        order = [*numbers[index:], *numbers[:index]]
         cause = self.step if self._has_begun else START
-        index = self._choose([Option((what, actor, channel, edge), cause) for channel in order])
+        index = self._choose([Option((what, actor, number, edge), cause) for number in order])
         if not self._has_begun:
             self._source.executed({actor})
         return order[index]

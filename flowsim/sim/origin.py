@@ -19,10 +19,12 @@ What = Literal[
     "report",
     "first_channel",
     "shuffle",
+    "any_failure",
+    "failed_task",
 ]
 """What a choice decides: which of several events of this kind, or of other kinds, is the next."""
 
-Drawn = Literal["first_channel", "shuffle"]
+Drawn = Literal["first_channel", "shuffle", "failed_task"]
 """What a step draws while it runs, as Flink draws a random number; each is a ``What``."""
 
 DRAWN: Final = frozenset[object](get_args(Drawn))

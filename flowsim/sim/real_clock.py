@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -66,15 +66,15 @@ class RealClock:
     """
 
     is_virtual = False
-    explores_arrivals = separates_elements = False
+    explores_arrivals = separates_elements = explores_time = False
     has_due_events = False
 
     def on_clock_read(self) -> None:
         """Does nothing: nothing is chosen."""
 
-    def draw_channel(self, what: Drawn, channels: int, drawn: int, actor: int, edge: int) -> int:
+    def draw(self, what: Drawn, numbers: Sequence[int], index: int, actor: int, edge: int = -1) -> int:
         """Returns the one that the seed draws."""
-        return drawn
+        return numbers[index]
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop

@@ -12,6 +12,9 @@ _NO_ACTOR: Final = -1
 _AT_ONCE: Final = frozenset({"arrive", "credit", "report"})
 """By default the network is faster than tasks."""
 
+_LAST: Final = frozenset({"any_failure"})
+"""By default no task fails; and nothing waits for a failure."""
+
 
 class RuntimeLoop(ExploringLoop):
     """Each step is one turn of a task, one event, or the clock's way to the next timer.
@@ -22,9 +25,10 @@ class RuntimeLoop(ExploringLoop):
     when no task is ready, in the order of their times.
     """
 
-    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "report", "flush"})
+    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "report", "flush", "any_failure"})
 
     separates_elements = False
+    explores_time = True
     turns_are_steps: ClassVar = True
     _last_actor = _NO_ACTOR
 
@@ -45,10 +49,11 @@ class RuntimeLoop(ExploringLoop):
         steps: list[Origin | int] = [origin for origin in free if origin.what in _AT_ONCE]
         steps += self._actors_in_order()
         steps += due
-        steps += self._by_time([origin for origin in free if origin.what not in _AT_ONCE])
+        steps += self._by_time([origin for origin in free if origin.what not in _AT_ONCE | _LAST])
         if not steps:
             self._quiescent()
             return
+        steps += [origin for origin in free if origin.what in _LAST]
         self._has_begun = True
         step = steps[self._choose([self._option(step) for step in steps])]
         if isinstance(step, int):

@@ -6,7 +6,7 @@ nanoseconds, always above 0 (rule 0.5); ``call_at_ns`` is not asyncio's ``call_a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from flowsim.sim.origin import Drawn, Origin
@@ -38,11 +38,15 @@ class Scheduler(Protocol):
     def separates_elements(self) -> bool:
         """True if each element that leaves at once travels in a buffer of its own, so that others can come between."""
 
+    @property
+    def explores_time(self) -> bool:
+        """True if the exploration decides what happens while tasks could run, with the network of the job."""
+
     def on_clock_read(self) -> None:
         """Called if an operator reads the processing time while ``explores_arrivals``."""
 
-    def draw_channel(self, what: Drawn, channels: int, drawn: int, actor: int, edge: int) -> int:
-        """Returns a channel that Flink draws at random, for a task and an edge; ``drawn``: the one that the seed draws."""
+    def draw(self, what: Drawn, numbers: Sequence[int], index: int, actor: int, edge: int = -1) -> int:
+        """Returns one of the numbers, of which Flink draws one; ``index``: of the one that the seed draws."""
 
     @property
     def has_due_events(self) -> bool:

@@ -7,7 +7,7 @@ import heapq
 import threading
 from asyncio import Future, events
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextvars import Context, copy_context
 from itertools import count, islice, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
@@ -47,7 +47,7 @@ class VirtualTimeLoop(AsyncioServices):
     """
 
     is_virtual = True
-    explores_arrivals = separates_elements = False
+    explores_arrivals = separates_elements = explores_time = False
 
     def __init__(
         self,
@@ -142,9 +142,9 @@ class VirtualTimeLoop(AsyncioServices):
     def on_clock_read(self) -> None:
         """Does nothing: a policy chooses only among what is due."""
 
-    def draw_channel(self, what: Drawn, channels: int, drawn: int, actor: int, edge: int) -> int:
+    def draw(self, what: Drawn, numbers: Sequence[int], index: int, actor: int, edge: int = -1) -> int:
         """Returns the one that the seed draws."""
-        return drawn
+        return numbers[index]
 
     @property
     def has_due_events(self) -> bool:

@@ -22,7 +22,7 @@ class PctRun(SampledRun):
     """
 
     def __init__(self, space: Space, random: Random, choices: int, *, changes: int) -> None:
-        super().__init__(space, random)
+        super().__init__(space, random, choices)
         self._priorities: dict[OptionKey, float] = {}
         self._changes = frozenset(random.sample(range(max(choices, changes)), changes))
         self._lowest = 0.0

@@ -14,7 +14,7 @@ class PosRun(SampledRun):
     """Draws a priority for each pending step, and again for those that race with the step that was executed."""
 
     def __init__(self, space: Space, random: Random, choices: int) -> None:
-        super().__init__(space, random)
+        super().__init__(space, random, choices)
         self._priorities: dict[OptionKey, float] = {}
         self._chosen: OptionKey | None = None
 

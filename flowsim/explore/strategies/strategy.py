@@ -7,7 +7,7 @@ from random import Random
 from typing import Protocol
 
 from flowsim.sim.choice_token import Recorded
-from flowsim.sim.exploring_loop import Option, Space
+from flowsim.sim.exploring_loop import ANY_FAILURE, Option, Space
 from flowsim.sim.rng import RandomStreams
 
 
@@ -32,12 +32,24 @@ class Strategy(Protocol):
 class SampledRun(Recorded):
     """Decides the choices of one run. What a step draws is uniformly random, as in Flink."""
 
-    def __init__(self, space: Space, random: Random) -> None:
+    def __init__(self, space: Space, random: Random, choices: int) -> None:
         super().__init__(space)
         self.random = random
+        self._length = max(choices, 1)
+        self._fails_at: int | None = None
+        """The number of the choice at which the next task fails, anywhere in a run of this length."""
 
     def decide(self, options: Sequence[Option]) -> int:
-        return self.uniform(options) if options[0].is_drawn else self.decide_step(options)
+        if options[0].is_drawn:
+            return self.uniform(options)
+        if options[-1].key != ANY_FAILURE:
+            return self.decide_step(options)
+        if self._fails_at is None:
+            self._fails_at = self.choices + int(self.random.random() * self._length)
+        if self.choices >= self._fails_at:
+            self._fails_at = None
+            return len(options) - 1
+        return self.decide_step(options[:-1])
 
     def uniform(self, options: Sequence[Option]) -> int:
         """Returns the index of any option, each with the same probability."""

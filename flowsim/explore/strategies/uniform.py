@@ -13,7 +13,7 @@ class UniformRun(SampledRun):
     """Each option of a choice is equally probable, and each schedule has a positive probability."""
 
     def __init__(self, space: Space, random: Random, choices: int) -> None:
-        super().__init__(space, random)
+        super().__init__(space, random, choices)
 
     def pick(self, options: Sequence[Option]) -> int:
         return self.uniform(options)

@@ -19,7 +19,7 @@ class WeightedRun(SampledRun):
     """Draws the weight of a kind when it first occurs."""
 
     def __init__(self, space: Space, random: Random, choices: int) -> None:
-        super().__init__(space, random)
+        super().__init__(space, random, choices)
         self._weights: dict[object, float] = {}
         self._continues = random.choice(_CONTINUES)
         self._last: OptionKey | None = None

@@ -7,12 +7,12 @@ from typing import Annotated, assert_never
 
 from pydantic import Field, model_validator
 
-from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, RunFailure
+from flowsim.cluster.failures import FailAnyTask, FailTask, LoseJobManager, LoseTaskManager, RunFailure
 from flowsim.errors import did_you_mean
 from flowsim.scenario.types import Count, DurationNs, Name, Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.problems import Problems
 
-FAILURE_KINDS = ("fail_task", "lose_task_manager", "lose_job_manager")
+FAILURE_KINDS = ("fail_task", "lose_task_manager", "lose_job_manager", "fail_any_task")
 PLACES = ("at_record", "at", "in_snapshot", "in_notification")
 
 
@@ -56,8 +56,14 @@ class LoseJobManagerModel(Strict):
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
 
 
+class FailAnyTaskModel(Strict):
+    """Any task fails at any point, while the runtime space is explored; other runs have no such failure."""
+
+    most: Annotated[int, Field(ge=1, le=9)] = Field(default=1, description="How often a task fails in a run, at most.")
+
+
 class FailureModel(Strict, json_schema_extra=exactly_one_of(*FAILURE_KINDS)):
-    """A failure of the run; exactly one of fail_task, lose_task_manager, lose_job_manager."""
+    """A failure of the run; exactly one of fail_task, lose_task_manager, lose_job_manager, fail_any_task."""
 
     fail_task: FailTaskModel | None = Field(default=None, description="An attempt of a task fails.")
     lose_task_manager: LoseTaskManagerModel | None = Field(
@@ -65,6 +71,10 @@ class FailureModel(Strict, json_schema_extra=exactly_one_of(*FAILURE_KINDS)):
     )
     lose_job_manager: LoseJobManagerModel | None = Field(
         default=None, description="All tasks restart from the last completed checkpoint."
+    )
+    fail_any_task: FailAnyTaskModel | None = Field(
+        default=None,
+        description="A task fails, and an [exploration](exploration.md) of the runtime space chooses which one and when.",
     )
 
     @model_validator(mode="after")
@@ -79,7 +89,7 @@ def compile_failures(
     """Compiles the failures to names of the graph; reports every unknown node."""
     failures: list[RunFailure] = []
     for index, model in enumerate(models):
-        failure: FailTaskModel | LoseTaskManagerModel | LoseJobManagerModel
+        failure: FailTaskModel | LoseTaskManagerModel | LoseJobManagerModel | FailAnyTaskModel
         _, failure = chosen_of(model, FAILURE_KINDS)
         match failure:
             case FailTaskModel(task=task) if task not in graph_names:
@@ -92,6 +102,8 @@ def compile_failures(
                 failures.append(LoseTaskManager(failure.name, failure.at))
             case LoseJobManagerModel():
                 failures.append(LoseJobManager(failure.at))
+            case FailAnyTaskModel():
+                failures.append(FailAnyTask(failure.most))
             case _:
                 assert_never(failure)
     return tuple(failures)

@@ -89,7 +89,7 @@ FROZEN = {
     """,
     "flowsim.simulation": """
         Link AdaptivePartitionerSettings BufferDebloatSettings StopJob CancelJob TriggerCheckpoint TriggerSavepoint
-        StopWithSavepoint FailTask LoseTaskManager LoseJobManager CheckpointSettings FixedDelayRestart FailureRateRestart
+        StopWithSavepoint FailTask LoseTaskManager LoseJobManager FailAnyTask CheckpointSettings FixedDelayRestart FailureRateRestart
         ExponentialDelayRestart NoRestart SavepointRestoreSettings RunOptions Level Fault FaultyComponents
         SimulatedAsyncFunction SomeCalls SimulatedCallFailed Latency FixedLatency UniformLatency NormalLatency LognormalLatency
         ExponentialLatency TraceLatency RecordLatency SpikyLatency JobExecutionResult JobStatus TaskSummary

@@ -146,6 +146,7 @@ SECTIONS: Final[dict[str, type[Strict]]] = {
     "fail_task": failures.FailTaskModel,
     "lose_task_manager": failures.LoseTaskManagerModel,
     "lose_job_manager": failures.LoseJobManagerModel,
+    "fail_any_task": failures.FailAnyTaskModel,
     "Pauses": pauses.PauseOfTaskModel,
     "Phases": phases.PhaseModel,
     "link": network.LinkModel,

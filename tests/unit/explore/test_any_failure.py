@@ -53,7 +53,8 @@ def test_sampled_run_lets_a_task_fail_and_the_results_stay_exact(run: Any) -> No
         chosen = [each.task for each in result.failures if "as the exploration has chosen" in each.error]
         assert len(chosen) <= 2  # checkpoints that expire while time passes are failures as well
         failed.update(chosen)
-        if result.status is JobStatus.FINISHED:  # an unfair schedule lets every checkpoint expire, until no restart is left
+        # An unfair schedule lets every checkpoint expire, until no restart is left.
+        if result.status is JobStatus.FINISHED:
             finished += 1
             assert sorted(failing.outcome(result).rows["out"][0]) == SUMS
     assert len(failed) > 2

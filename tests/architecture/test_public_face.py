@@ -89,8 +89,8 @@ FROZEN = {
     """,
     "flowsim.simulation": """
         Link AdaptivePartitionerSettings BufferDebloatSettings StopJob CancelJob TriggerCheckpoint TriggerSavepoint
-        StopWithSavepoint FailTask LoseTaskManager LoseJobManager FailAnyTask CheckpointSettings FixedDelayRestart FailureRateRestart
-        ExponentialDelayRestart NoRestart SavepointRestoreSettings RunOptions Level Fault FaultyComponents
+        StopWithSavepoint FailTask LoseTaskManager LoseJobManager FailAnyTask CheckpointSettings FixedDelayRestart
+        FailureRateRestart ExponentialDelayRestart NoRestart SavepointRestoreSettings RunOptions Level Fault FaultyComponents
         SimulatedAsyncFunction SomeCalls SimulatedCallFailed Latency FixedLatency UniformLatency NormalLatency LognormalLatency
         ExponentialLatency TraceLatency RecordLatency SpikyLatency JobExecutionResult JobStatus TaskSummary
         LatencySummary TaskAttempt HandledFailure RequestedSnapshot CheckpointStatsCounts ScenarioRun Report Verdict

@@ -244,6 +244,5 @@ def spaces_of(space: str | None, strategy: str | None) -> tuple[Space, ...]:
 
 
 def _product(results: Sequence[int]) -> str:
-    return (
-        f"parts that share no later task have {' x '.join(f'{each:,}' for each in results)} = {prod(results):,} results"
-    )
+    factors = " x ".join(f"{each:,}" for each in results)
+    return f"parts that share no later task have {factors} = {count_text(prod(results), 'result')}"

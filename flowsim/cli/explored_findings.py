@@ -17,7 +17,7 @@ from flowsim.cli.progress import CountProgress
 from flowsim.cli.verdicts import show_evidence
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
-from flowsim.explore.checked_run import CheckedRun
+from flowsim.explore.checked_run import CheckedRun, broken_claim
 from flowsim.explore.outcome import BOUND_REACHED
 from flowsim.explore.shrink import shrunk
 from flowsim.laws.law import Outcome
@@ -88,6 +88,9 @@ class Finding:
         console.print(f"{self.what}: {counted}", style="red", soft_wrap=True)
         if self.values is not None:
             console.print(f"  found: {self.values[1]}", soft_wrap=True, markup=False)
+        for name, text in () if self.checked is None else self.checked.claims:
+            if text and self.what == broken_claim(name):
+                console.print(f"  {text}", soft_wrap=True, markup=False)
         if self.law is not None:
             show_evidence(console, self.law.evidence, "  ")
         if self.checked is not None and self.checked.error is not None and self.law is None:

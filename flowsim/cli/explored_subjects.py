@@ -16,13 +16,16 @@ from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput, RunTooLong
 from flowsim.explore.assumptions import left_out
 from flowsim.explore.checked_run import CheckedRun, check_run
+from flowsim.explore.claim import Claim
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_graph import observe
 from flowsim.facts.kinds import Level
 from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.context import load_function
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import Space
+from flowsim.sim.random_costs import replay
 from flowsim.testing import Schedule, run_job
 
 
@@ -56,6 +59,15 @@ class Subject(Protocol):
         """Returns what the user enters to see the choices of a run as sentences; None if there is no such command."""
 
 
+def with_claims(checked: CheckedRun, job: ExploredJob, claims: Sequence[Claim], token: ChoiceToken) -> CheckedRun:
+    """Returns a checked run with the claims that its result breaks; the run is repeated if there are claims."""
+    if not claims:
+        return checked
+    outcome = job.run(replay(token))
+    broken = ((claim.name, claim.broken(outcome)) for claim in claims)
+    return replace(checked, claims=tuple((name, text) for name, text in broken if text is not None))
+
+
 class ScenarioSubject:
     """A scenario; ``again`` is the command that runs it, at most for ``until_ns``. Raises BadInput for one with phases."""
 
@@ -66,6 +78,7 @@ class ScenarioSubject:
         record: str,
         until_ns: int | None = None,
         space: Space = "order",
+        claims: Sequence[Claim] = (),
     ) -> None:
         if compiled.phases:
             raise BadInput(f"scenario {compiled.scenario.model.name!r} has phases, which cannot be explored")
@@ -77,6 +90,7 @@ class ScenarioSubject:
         self._again = again
         self._record = record
         self._until_ns = until_ns
+        self._claims = claims
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -94,7 +108,8 @@ class ScenarioSubject:
 
     def judge(self, token: ChoiceToken) -> CheckedRun:
         level = Level[self._record.upper()]
-        return check_run(self._compiled, token, record=level, until_ns=self._until_ns, bounds=self.job.bounds)
+        checked = check_run(self._compiled, token, record=level, until_ns=self._until_ns, bounds=self.job.bounds)
+        return with_claims(checked, self.job, self._claims, token)
 
     def check(self, token: ChoiceToken) -> list[str]:
         return self.judge(token).found
@@ -116,12 +131,20 @@ class ProgramSubject:
     expected_verdicts: Mapping[str, str] = {}
     has_faults = False
 
-    def __init__(self, env: StreamExecutionEnvironment, name: str, record: str, space: Space = "order") -> None:
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        name: str,
+        record: str,
+        space: Space = "order",
+        claims: Sequence[Claim] = (),
+    ) -> None:
         graph = env.stream_graph()
         self.job = ExploredJob(graph, RunOptions(), job_digest(observe(graph).graph), space)
         self._env = env
         self._name = name
         self._level = Level[record.upper()]
+        self._claims = claims
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -131,7 +154,7 @@ class ProgramSubject:
         run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level, bounds=self.job.bounds)
         status, error = run.result.status, run.result.error
         failed = "" if error is None or isinstance(error, RunTooLong) else f"the job {status.value}: {error}"
-        return CheckedRun(status, error, run.outcomes, failed=failed)
+        return with_claims(CheckedRun(status, error, run.outcomes, failed=failed), self.job, self._claims, token)
 
     def check(self, token: ChoiceToken) -> list[str]:
         return self.judge(token).found
@@ -155,15 +178,18 @@ class JobArguments:
     limits: Sequence[str] = ()
     allow_python: bool = False
     allow_path: bool = False
+    claims: Sequence[str] = ()
+    """Names of functions of the rows, as ``module:function``."""
 
     def subjects(self, spaces: Sequence[Space], out: str, *, warns: bool = False) -> dict[Space, Subject]:
         """Returns the job in each space; ``out``: a folder for what its sinks would write. Raises BadInput."""
         until_ns = duration_argument("--until", self.until)
+        claims = [Claim(each, load_function(each, Path.cwd(), allow_python=self.allow_python)) for each in self.claims]
         env = environment_of(self.scenario, self.overrides, self.limits, allow_python=self.allow_python)
         if env is not None:
             if self.until is not None:
                 raise BadInput(f"{self.scenario}: --until applies to scenarios only")
-            return {space: ProgramSubject(env, self.scenario, self.record, space) for space in spaces}
+            return {space: ProgramSubject(env, self.scenario, self.record, space, claims) for space in spaces}
         compiled = compiled_scenario(
             Path(self.scenario), Path(out), list(self.overrides), self.allow_python, self.allow_path, list(self.limits), until_ns
         )  # fmt: skip
@@ -171,7 +197,7 @@ class JobArguments:
             write_warnings(compiled)
         until = [] if self.until is None else ["--until", self.until]
         again = ["flowsim", "run", self.scenario, *until, *self._options]
-        return {space: ScenarioSubject(compiled, again, self.record, until_ns, space) for space in spaces}
+        return {space: ScenarioSubject(compiled, again, self.record, until_ns, space, claims) for space in spaces}
 
     @property
     def _options(self) -> list[str]:

@@ -99,6 +99,7 @@ def _about(job: JobArguments, subjects: Mapping[Space, Subject], plan: ExplorePl
         "laws_every": plan.laws_every,
         "record": job.record,
         "until": job.until,
+        "claims": list(job.claims),
     }
 
 

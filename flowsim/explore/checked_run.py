@@ -42,6 +42,8 @@ class CheckedRun:
     """Of the recording."""
     failed: str = ""
     """A failure of a job that has no expectations."""
+    claims: tuple[tuple[str, str], ...] = ()
+    """The names of the claims that do not hold, each with what its function says."""
 
     @property
     def violated(self) -> tuple[Outcome, ...]:
@@ -62,9 +64,15 @@ class CheckedRun:
         """What the run violated or did not meet; the same words for the same finding of other runs."""
         found = [f"law {outcome.law} violated" for outcome in self.violated]
         found += [f"expected {unmet.what} not met: {unmet.expected}" for unmet in self.unmet]
+        found += [broken_claim(name) for name, _ in self.claims]
         if isinstance(self.error, RunTooLong) and not found:
             return [BOUND_REACHED]
         return [*found, self.failed] if self.failed else found
+
+
+def broken_claim(name: str) -> str:
+    """Returns the words for a claim that does not hold."""
+    return f"claim {name} does not hold"
 
 
 def check_run(

@@ -70,6 +70,15 @@ Laws = Annotated[
         help="Check the laws on all runs, on those with a new result, or also on every Nth run.",
     ),
 ]
+Claims = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--claim",
+        metavar="MODULE:FUNCTION",
+        help="A function that gets the rows of each sink and subtask, and returns False or fails an assertion if they are "
+        "wrong; it needs --allow-python. The option can be given several times.",
+    ),
+]
 Require = Annotated[Literal["one-result"] | None, typer.Option("--require", help="More than one result is a finding.")]
 UntilFinding = Annotated[bool, typer.Option("--until-finding", help="Stop at the first violated law or expectation.")]
 
@@ -92,6 +101,7 @@ def explore(
     first_seed: FirstSeed = 1,
     outcome: OutcomeView = "exact",
     laws: Laws = _LAWS,
+    claim: Claims = None,
     require: Require = None,
     until_finding: UntilFinding = False,
     record: Record = "full",
@@ -115,7 +125,9 @@ def explore(
         require is not None,
         until_finding,
     )
-    job = JobArguments(scenario, record, until, tuple(set_ or ()), tuple(limit or ()), allow_python, allow_path)
+    job = JobArguments(
+        scenario, record, until, tuple(set_ or ()), tuple(limit or ()), allow_python, allow_path, tuple(claim or ())
+    )
     with count_progress("exploring", json_output) as progress:
         found = explored_results(job, plan, Workers(jobs, spark, master), resume, progress)
     return Answer(found.data(), lambda console: found.show(console, verbose), found.code)

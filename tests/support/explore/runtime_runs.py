@@ -30,18 +30,16 @@ def outside(seed: int, runs: int = RUNS, most: int = 1_000) -> list[str] | None:
     if not search.is_finished:
         return None
     found = []
-    portfolio = Runs("runtime", "portfolio", seed, runs)
-    jobs = [
-        explored(scenario | {"settings": {"buffer_timeout": f"{timeout} ms"}}, "runtime") for timeout in (0, 2, 100)
-    ]
-    for number in range(runs):
-        job = jobs[number % 3]
-        source = RandomCosts(number) if number % 2 else portfolio.next_run()
-        assert source is not None
-        if job.run(source).digest not in ordered:
-            found.append(str(source.token(job.digest)))
-        if number % 2 == 0:
-            portfolio.ended(source, is_new=False)
+    for timeout in (0, 2, 100):
+        job = explored(scenario | {"settings": {"buffer_timeout": f"{timeout} ms"}}, "runtime")
+        portfolio = Runs("runtime", "portfolio", seed, runs)
+        for number in range(runs // 3):
+            source = RandomCosts(number) if number % 2 else portfolio.next_run()
+            assert source is not None
+            if job.run(source).digest not in ordered:
+                found.append(str(source.token(job.digest)))
+            if number % 2 == 0:
+                portfolio.ended(source, is_new=False)
     return found
 
 

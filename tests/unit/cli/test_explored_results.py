@@ -73,6 +73,44 @@ def test_second_result_is_a_finding_if_one_is_required(flowsim: Any, union: str)
     assert flowsim("explore", union, *required, "--outcome", "bag").code == ExitCode.FINE
 
 
+CLAIMS = """\
+def in_order(rows):
+    numbers = [row[0] for row in rows["all"][0]]
+    assert numbers == sorted(numbers), f"{numbers} is not sorted"
+
+
+def all_three(rows):
+    return len(rows["all"][0]) == 3
+
+
+def broken(rows):
+    return rows["nothing"]
+"""
+
+
+def test_claim_of_a_user_is_a_finding_with_a_shrunk_token(flowsim: Any, union: str, tmp_path: Path) -> None:
+    """A claim that holds for every result is none."""
+    (tmp_path / "claims.py").write_text(CLAIMS)
+    claims = ("--claim", "claims:in_order", "--claim", "claims:all_three", "--allow-python")
+    called = flowsim("explore", union, "--space", "order", *claims, "--json")
+    assert called.code == ExitCode.BROKEN
+    (finding,) = called.document["findings"]
+    assert finding["what"] == "claim claims:in_order does not hold"
+    assert len(ChoiceToken.parse(finding["token"]).deviations) == 1
+    shown = flowsim("explore", union, "--space", "order", *claims).out
+    assert "claim claims:in_order does not hold: in" in shown
+    assert "is not sorted" in shown
+
+
+def test_claim_that_fails_in_another_way_ends_the_exploration(flowsim: Any, union: str, tmp_path: Path) -> None:
+    (tmp_path / "claims.py").write_text(CLAIMS)
+    called = flowsim("explore", union, "--space", "order", "--claim", "claims:broken", "--allow-python")
+    assert called.code == ExitCode.BAD_INPUT
+    assert "--claim claims:broken: the function failed: KeyError: 'nothing'" in called.err
+    refused = flowsim("explore", union, "--claim", "claims:broken")
+    assert (refused.code, "--allow-python" in refused.err) == (ExitCode.BAD_INPUT, True)
+
+
 def test_law_that_some_order_violates_is_a_finding_with_its_token(flowsim: Any, tmp_path: Path) -> None:
     fault = "faults: [{fault: drop_element, operator: both, at: 1}]\n"
     (tmp_path / "broken.yaml").write_text(UNION + fault)

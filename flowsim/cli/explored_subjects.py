@@ -81,7 +81,8 @@ class ScenarioSubject:
         claims: Sequence[Claim] = (),
     ) -> None:
         if compiled.phases:
-            raise BadInput(f"scenario {compiled.scenario.model.name!r} has phases: only 'flowsim run' and 'replay' run them")
+            name = compiled.scenario.model.name
+            raise BadInput(f"scenario {name!r} has phases: only 'flowsim run' and 'replay' run them")
         options = replace(compiled.run_options(), clock="virtual")
         if until_ns is not None:
             options = replace(options, until_ns=until_ns)

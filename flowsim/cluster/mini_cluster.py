@@ -255,6 +255,8 @@ class MiniCluster:
             return
         if not done.cancelled():
             error = done.exception()
+            if error is not None and self._scheduler is not None:
+                self._scheduler.on_failure()
             if error is None:
                 self._start(self._schedule.on_finished(task.id))
             elif isinstance(error, MemoryError):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.run_actions import RunAction
+from flowsim.graph.checkpoint_settings import NoRestart
 from flowsim.graph.stream_graph import StreamGraph
 
 
@@ -22,6 +23,9 @@ def left_out(graph: StreamGraph, failures: Sequence[RunFailure] = (), actions: S
         sentences.append(
             "failures happen only where the scenario has them, and restarts wait until nothing else can happen"
         )
+    restarts = graph.settings.restart_strategy
+    if not failures and restarts is not None and not isinstance(restarts, NoRestart):
+        sentences.append("a task that fails restarts when nothing else can happen")
     if actions:
         sentences.append("actions have an effect only at their time")
     for node in graph.nodes.values():

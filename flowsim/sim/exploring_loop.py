@@ -156,6 +156,9 @@ class ExploringLoop(VirtualTimeLoop):
     def on_clock_read(self) -> None:
         self._touched.add(CLOCK_READ)
 
+    def on_failure(self) -> None:
+        self._touched.add(ANY_ACTOR)
+
     def draw(self, what: Drawn, numbers: Sequence[int], index: int, actor: int, edge: int = -1) -> int:
         """Chooses a number, as a part of the step that runs; by default it is the drawn one."""
         if len(numbers) == 1:

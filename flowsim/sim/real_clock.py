@@ -6,14 +6,15 @@ import asyncio
 import threading
 import time
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from flowsim.sim.close_down import end_others
-from flowsim.sim.origin import Drawn, Origin
+from flowsim.sim.origin import Origin
 from flowsim.sim.run_virtual import in_free_thread
 from flowsim.sim.signal_handler import interrupts_of_run
+from flowsim.sim.unexplored import Unexplored
 
 _T = TypeVar("_T")
 
@@ -57,7 +58,7 @@ class RealTimer:
             self._clock.fail(error)
 
 
-class RealClock:
+class RealClock(Unexplored):
     """A ``Scheduler`` over a real event loop.
 
     A woken actor runs in the loop's next iteration; the machine determines the order, there is no policy and no replay.
@@ -66,15 +67,7 @@ class RealClock:
     """
 
     is_virtual = False
-    explores_arrivals = separates_elements = explores_time = False
     has_due_events = False
-
-    def on_clock_read(self) -> None:
-        """Does nothing: nothing is chosen."""
-
-    def draw(self, what: Drawn, numbers: Sequence[int], index: int, actor: int, edge: int = -1) -> int:
-        """Returns the one that the seed draws."""
-        return numbers[index]
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop

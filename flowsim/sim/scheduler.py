@@ -38,6 +38,9 @@ class Scheduler(Protocol):
     def separates_elements(self) -> bool:
         """True if each element that leaves at once travels in a buffer of its own, so that others can come between."""
 
+    def on_failure(self) -> None:
+        """Called when a task fails, which has an effect on every other task, and on what the sinks hold at that time."""
+
     @property
     def explores_time(self) -> bool:
         """True if the exploration decides what happens while tasks could run, with the network of the job."""

@@ -7,7 +7,7 @@ import heapq
 import threading
 from asyncio import Future, events
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context, copy_context
 from itertools import count, islice, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
@@ -18,10 +18,11 @@ from flowsim.sim.choices import Choices
 from flowsim.sim.due_events import DueEvents
 from flowsim.sim.ends_of_loops import Stop, UntilReached, raise_interrupt, raise_stop
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
-from flowsim.sim.origin import Drawn, Origin
+from flowsim.sim.origin import Origin
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
 from flowsim.sim.standstill import Livelock as Livelock
 from flowsim.sim.standstill import OnStandstill, Standstill
+from flowsim.sim.unexplored import Unexplored
 
 START_NS: Final = 1_000_000_000
 """Virtual time starts at one second: Flink treats a clock of 0 as "not started" (rule 0.5)."""
@@ -33,7 +34,7 @@ _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
 
 
-class VirtualTimeLoop(AsyncioServices):
+class VirtualTimeLoop(Unexplored, AsyncioServices):
     """Runs asyncio programs and actors in virtual time; a ``Scheduler``.
 
     One round runs all queued callbacks, first in, first out, until the queue is empty. Then it runs the due timers in
@@ -47,7 +48,6 @@ class VirtualTimeLoop(AsyncioServices):
     """
 
     is_virtual = True
-    explores_arrivals = separates_elements = explores_time = False
 
     def __init__(
         self,
@@ -138,13 +138,6 @@ class VirtualTimeLoop(AsyncioServices):
         if self._ready_futures.pop(actor, None) is not None:
             self._ready_actors.remove(actor)
             self._woken.add(actor)
-
-    def on_clock_read(self) -> None:
-        """Does nothing: a policy chooses only among what is due."""
-
-    def draw(self, what: Drawn, numbers: Sequence[int], index: int, actor: int, edge: int = -1) -> int:
-        """Returns the one that the seed draws."""
-        return numbers[index]
 
     @property
     def has_due_events(self) -> bool:

@@ -89,6 +89,28 @@ def parted_job(seed: int) -> dict[str, Any]:
     return {"flowsim": 1, "name": "parted", "sources": sources, "operators": operators, "sinks": sinks}
 
 
+def failing_job(seed: int) -> dict[str, Any]:
+    """Returns a scenario in which a task can fail before or after others have written, alone or behind a common input."""
+    random = Random(seed)
+    sources = {
+        f"s{number}": {
+            "collection": {
+                "fields": _FIELDS,
+                "rows": [["a", random.choice((0, 0, 1, 2))] for _ in range(random.choice((1, 1, 2)))],
+            }
+        }
+        for number in range(2)
+    }
+    divide = {"map": {"add": {"m": "10 / n"}}, "partition": "broadcast"}
+    inputs = random.choice((["s0", "s1"], "s0"))
+    operators = {"o0": {"input": inputs, "parallelism": random.choice((1, 2)), **divide}}
+    sinks = {"out0": {"input": "o0", "collect": {}, "parallelism": operators["o0"]["parallelism"]}}
+    if inputs == "s0" or random.random() < 0.3:
+        operators["o1"] = {"input": "s1", "parallelism": 1, **divide}
+        sinks["out1"] = {"input": "o1", "collect": {}, "parallelism": 1}
+    return {"flowsim": 1, "name": "failing", "sources": sources, "operators": operators, "sinks": sinks}
+
+
 def _source(random: Random, number: int) -> dict[str, Any]:
     numbers = [random.randrange(4) + 10 * number for _ in range(random.choice((1, 1, 2)))]
     rows = [[random.choice("ab"), each] for each in numbers]

@@ -12,12 +12,14 @@ from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, Option
 from flowsim.sim.origin import OptionKey
 from tests.support.explore.brute_force import AllOrders, compare, results
-from tests.support.explore.tiny_jobs import drawing_job, explored
+from tests.support.explore.tiny_jobs import drawing_job, explored, failing_job
 
 FIELDS = {"n": "long"}
 SMALL = (4, 13, 19, 23, 31, 43, 49, 74, 80, 5008)
 """Tiny jobs with few orders, of all kinds of operators."""
 
+FAILING = (1, 8, 10, 11, 31, 34, 41)
+"""Those in which a task fails."""
 DRAWING = (1, 3, 5, 9)
 """Those whose tasks draw channels or splits."""
 
@@ -107,6 +109,25 @@ def test_search_finds_what_tasks_draw(seed: int) -> None:
     assert found is not None
     assert (found.missed, found.unfounded) == (frozenset(), frozenset())
     assert found.searched <= found.orders
+
+
+@pytest.mark.parametrize("seed", FAILING)
+def test_search_finds_what_a_failing_task_leaves(seed: int) -> None:
+    """A failure ends every other task, so its place among all their steps matters."""
+    found = compare(seed, most=90, draw=failing_job)
+    assert found is not None
+    assert (found.missed, found.unfounded) == (frozenset(), frozenset())
+
+
+def test_failure_of_another_pipeline_comes_before_or_after_a_row() -> None:
+    """The two pipelines share no task."""
+    job = union(1)
+    job["operators"] = {
+        name: {"input": source, "map": {"add": {"m": "1 / (n - 10)"}}, "partition": "rebalance"}
+        for name, source in (("works", "left"), ("fails", "right"))
+    }
+    job["sinks"] = {f"of_{name}": {"input": name, "collect": {}} for name in job["operators"]}
+    assert len(results(explored(job), ExhaustiveSearch())) == 2
 
 
 @pytest.mark.parametrize("seed", SMALL)

@@ -133,6 +133,10 @@ def test_results_of_a_program_are_explored_as_well() -> None:
     [
         ({}, []),
         ({"settings": {"checkpointing": {"interval": "1 s"}}}, ["checkpoints start at their interval only"]),
+        (
+            {"settings": {"restart_strategy": {"fixed_delay": {"attempts": 1, "delay": "1 s"}}}},
+            ["a task that fails restarts when nothing else can happen"],
+        ),
         ({"actions": [{"cancel": {"at": "1 s"}}]}, ["actions have an effect only at their time"]),
         (
             {"operators": {"both": {**UNION["operators"]["both"], "parallelism": 2, "partition": "shuffle"}}},

@@ -105,6 +105,7 @@ class Deployment:
             self.tasks[number] = self._create_task(self.execution.subtasks[number])
         for number in subtasks:
             self._wire(self.execution.subtasks[number])
+            self.alignment.redeployed(number, self.tasks[number])
 
     def _create_task(self, subtask: Subtask) -> StreamTask:
         clock = self._clocks.get(subtask.id)

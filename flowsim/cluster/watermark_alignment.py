@@ -105,6 +105,11 @@ class SourceCoordinator:
         self._timer: Timer | None = None
         self._next_ns = 0
 
+    def deployed(self, subtask: int, task: AlignedTask) -> None:
+        """Makes a task the current attempt of a subtask; what earlier attempts have reported stays until it reports."""
+        self._subtasks[subtask] = task
+        task.on_report(self._scheduler, self.receiver(subtask))
+
     def start(self) -> None:
         """Starts the interval timer."""
         self._next_ns = self._scheduler.now_ns
@@ -160,6 +165,8 @@ class WatermarkAlignment:
 
     def __init__(self, execution: ExecutionGraph, tasks: Sequence[StreamTask], scheduler: Scheduler) -> None:
         self._coordinators: list[SourceCoordinator] = []
+        self._of_subtask: dict[int, tuple[SourceCoordinator, int]] = {}
+        """The coordinator of each subtask with an aligned source, and the subtask's index."""
         groups: dict[str, WatermarkAggregator[str]] = {}
         subtasks_of: dict[int, list[Subtask]] = {}
         for subtask in execution.subtasks:
@@ -177,8 +184,16 @@ class WatermarkAlignment:
                 group = groups.setdefault(params.watermark_group, WatermarkAggregator())
                 coordinator = SourceCoordinator(vertex.head.name, params, aligned, group, scheduler, vertex.id)
                 for index, task in aligned.items():
-                    task.on_report(scheduler, coordinator.receiver(index))
+                    coordinator.deployed(index, task)
+                    self._of_subtask[subtasks[index].id] = coordinator, index
                 self._coordinators.append(coordinator)
+
+    def redeployed(self, subtask: int, task: StreamTask) -> None:
+        """Lets the coordinator of a restarted subtask hear its new attempt, if its source is aligned."""
+        head = task.chain.head
+        if subtask in self._of_subtask and isinstance(head, SourceOperator):
+            coordinator, index = self._of_subtask[subtask]
+            coordinator.deployed(index, AlignedTask(task, head))
 
     def start(self) -> None:
         """Starts the coordinators, before the tasks start."""

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from flowsim.cluster.failures import FailTask
 from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import StopJob
@@ -16,6 +17,7 @@ from flowsim.connectors.script_reader import ScriptReader
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.kinds import Level
+from flowsim.graph.checkpoint_settings import FixedDelayRestart
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.operators.sources.source_output import ReaderOutput
@@ -125,6 +127,21 @@ def test_job_stops_while_source_is_paused(drain: bool) -> None:
     assert result.status is JobStatus.FINISHED
     assert rows_of(recorder, "alignment")[-1][2] == 1
     assert result.elapsed_ns < 7 * NS_PER_S
+
+
+def test_restarted_source_is_heard_again() -> None:
+    """The fast source waits for the slow one before and after the slow one's restart, and then goes on."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.settings.watermark_alignment_buffer_size = 0
+    env.settings.restart_strategy = FixedDelayRestart(1, 0)
+    for name, entries in (("fast", fast(30)), ("slow", slow(10))):
+        env.from_source(ScriptedSource(entries), ALIGNED, name).sink_to(CollectSink())
+    recorder = MemoryRecorder(Level.FULL)
+    fails = FailTask("Source: slow", at_ns=3500 * NS_PER_MS)
+    result = MiniCluster(env.stream_graph(), RunOptions(recorder=recorder, failures=(fails,))).run()
+    assert (result.status, result.restarts) == (JobStatus.FINISHED, 1)
+    limits = [limit for _, _, paused, limit, _ in rows_of(recorder, "alignment") if paused]
+    assert max(limits) > DRIFT_MS + 4 * 50  # what the slow source reported only after its restart
 
 
 def test_equal_runs_give_equal_facts() -> None:

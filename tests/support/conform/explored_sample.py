@@ -43,6 +43,17 @@ def small_jobs(seed: int) -> Iterator[tuple[str, ComparedJob]]:
         yield f"{family} {number} {seed}", job
 
 
+def explored_jobs(runner: FlinkRunner, seed: int) -> Iterator[tuple[str, Explored]]:
+    """Yields the name of each small scenario that both sides can run, and what its exploration has of Flink's results."""
+    for name, job in small_jobs(seed):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                found = explored_on_flink(runner, job, Path(folder))
+            except Unsupported:
+                continue
+        yield name, found
+
+
 def explored_on_flink(runner: FlinkRunner, job: ComparedJob, folder: Path) -> Explored:
     """Runs a job on Flink, and explores its orders. Raises Unsupported."""
     flink = repeated_on_flink(runner, [job], Here([job]).run(), folder, REPETITIONS)
@@ -53,12 +64,7 @@ def main(scenarios: int, seed: int) -> int:
     runner = FlinkRunner.start(Path(tempfile.gettempdir(), "flowsim-conform-classes"))
     compared = proven = several = missing = 0
     try:
-        for name, job in small_jobs(seed):
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    found = explored_on_flink(runner, job, Path(folder))
-                except Unsupported:
-                    continue
+        for name, found in explored_jobs(runner, seed):
             compared += 1
             proven += found.is_proven
             several += found.results > 1

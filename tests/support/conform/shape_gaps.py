@@ -56,9 +56,9 @@ def drawn(numbers: int) -> Iterator[DrawnScenario]:
     """Yields scenarios of all families, and more of those with the most pairs of parts: of windows, and of phases."""
     for number, family, is_determined in product(range(numbers), FAMILIES, (True, False)):
         yield numbered_scenario(number, family=family, determined=is_determined, failing=number % 2 == 0)
-    for number in range(numbers, 16 * numbers):
+    for number in range(numbers, 24 * numbers):
         yield numbered_scenario(number, family="event_time", determined=number % 2 == 0)
-        yield numbered_scenario(number, family="checkpoints" if number % 2 else "unaligned", determined=False)
+        yield numbered_scenario(number, family="checkpoints" if number % 2 else "unaligned", determined=number % 4 > 1)
 
 
 def missing(numbers: int) -> Shapes:

@@ -11,13 +11,14 @@ from typing import Any, Final
 from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.explored_subjects import Subject
+from flowsim.cli.explored_subjects import Subject, with_claims
 from flowsim.cli.options import default_out
 from flowsim.cli.progress import CountProgress
 from flowsim.cli.verdicts import show_evidence
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
-from flowsim.explore.checked_run import CheckedRun, broken_claim
+from flowsim.explore.checked_run import CheckedRun
+from flowsim.explore.claim import broken_claim, is_broken_claim
 from flowsim.explore.outcome import BOUND_REACHED
 from flowsim.explore.shrink import shrunk
 from flowsim.laws.law import Outcome
@@ -82,9 +83,10 @@ class Finding:
             "decisive_choice": self.decisive,
         }
 
-    def show(self, console: Console, subject: Subject, scenario: str, checked: int) -> None:
-        """Prints the finding, and the commands that repeat it."""
-        counted = f"in {self.runs:,} of {count_text(checked, 'checked run')}"
+    def show(self, console: Console, subject: Subject, scenario: str, runs: int, checked: int) -> None:
+        """Prints the finding, and the commands that repeat it. Claims are checked on all ``runs``."""
+        of = count_text(runs, "run") if is_broken_claim(self.what) else count_text(checked, "checked run")
+        counted = f"in {self.runs:,} of {of}"
         console.print(f"{self.what}: {counted}", style="red", soft_wrap=True)
         if self.values is not None:
             console.print(f"  found: {self.values[1]}", soft_wrap=True, markup=False)
@@ -95,7 +97,8 @@ class Finding:
             show_evidence(console, self.law.evidence, "  ")
         if self.checked is not None and self.checked.error is not None and self.law is None:
             console.print(f"  the job {self.checked.status.value}: {self.checked.error}", soft_wrap=True, markup=False)
-        console.print(f"  reproduce: {self._repeat(subject)}", soft_wrap=True, markup=False)
+        how = "repeat the run" if is_broken_claim(self.what) else "reproduce"  # a run does not check claims
+        console.print(f"  {how}: {self._repeat(subject)}", soft_wrap=True, markup=False)
         if report := self._report(scenario):
             console.print(f"  then see it: {report}", soft_wrap=True, markup=False, highlight=False)
         if explain := subject.explain(self.token):
@@ -139,7 +142,9 @@ def findings_of(
         progress(number, min(len(found), _SHRUNK), f"shrinking: {what}")
         subject = subjects[token.space]
         smallest = shrunk(token, partial(_has, subject, what), _REPLAYS)
-        findings.append(Finding(what, runs, smallest, _decisive(what, smallest, subject), subject.judge(smallest)))
+        findings.append(
+            Finding(what, runs, smallest, _decisive(what, smallest, subject), with_claims(subject, smallest))
+        )
     return findings
 
 

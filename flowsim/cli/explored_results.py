@@ -181,7 +181,7 @@ class ExploredResults:
         self._show_results(console, verbose)
         self._show_laws(console, verbose)
         for each in self.findings:
-            each.show(console, self.subjects[each.token.space], self.scenario, found.checked)
+            each.show(console, self.subjects[each.token.space], self.scenario, found.runs, found.checked)
         if not self.findings and found.results:
             first = next(iter(found.results.values()))
             console.print(f"repeat one: {self._repeat(first)}", soft_wrap=True, markup=False)

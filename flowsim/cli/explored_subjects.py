@@ -16,10 +16,11 @@ from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput, RunTooLong
 from flowsim.explore.assumptions import left_out
 from flowsim.explore.checked_run import CheckedRun, check_run
-from flowsim.explore.claim import Claim
+from flowsim.explore.claim import Claim, Claims
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_graph import observe
+from flowsim.explore.unit import NO_CLAIMS
 from flowsim.facts.kinds import Level
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.context import load_function
@@ -33,6 +34,7 @@ class Subject(Protocol):
     """A job that is explored in one space."""
 
     job: ExploredJob
+    claims: Claims
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -59,13 +61,10 @@ class Subject(Protocol):
         """Returns what the user enters to see the choices of a run as sentences; None if there is no such command."""
 
 
-def with_claims(checked: CheckedRun, job: ExploredJob, claims: Sequence[Claim], token: ChoiceToken) -> CheckedRun:
-    """Returns a checked run with the claims that its result breaks; the run is repeated if there are claims."""
-    if not claims:
-        return checked
-    outcome = job.run(replay(token))
-    broken = ((claim.name, claim.broken(outcome)) for claim in claims)
-    return replace(checked, claims=tuple((name, text) for name, text in broken if text is not None))
+def with_claims(subject: Subject, token: ChoiceToken) -> CheckedRun:
+    """Repeats a run and checks it, as ``judge``, and the claims of the user with it."""
+    checked = subject.judge(token)
+    return replace(checked, claims=subject.claims.broken(subject.job.run(replay(token)))) if subject.claims else checked
 
 
 class ScenarioSubject:
@@ -78,7 +77,7 @@ class ScenarioSubject:
         record: str,
         until_ns: int | None = None,
         space: Space = "order",
-        claims: Sequence[Claim] = (),
+        claims: Claims = NO_CLAIMS,
     ) -> None:
         if compiled.phases:
             name = compiled.scenario.model.name
@@ -91,7 +90,7 @@ class ScenarioSubject:
         self._again = again
         self._record = record
         self._until_ns = until_ns
-        self._claims = claims
+        self.claims = claims
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -109,11 +108,10 @@ class ScenarioSubject:
 
     def judge(self, token: ChoiceToken) -> CheckedRun:
         level = Level[self._record.upper()]
-        checked = check_run(self._compiled, token, record=level, until_ns=self._until_ns, bounds=self.job.bounds)
-        return with_claims(checked, self.job, self._claims, token)
+        return check_run(self._compiled, token, record=level, until_ns=self._until_ns, bounds=self.job.bounds)
 
     def check(self, token: ChoiceToken) -> list[str]:
-        return self.judge(token).found
+        return with_claims(self, token).found
 
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         checks = ["--record", self._record, "--validate", "--engine", "python"] if is_checked else []
@@ -138,14 +136,14 @@ class ProgramSubject:
         name: str,
         record: str,
         space: Space = "order",
-        claims: Sequence[Claim] = (),
+        claims: Claims = NO_CLAIMS,
     ) -> None:
         graph = env.stream_graph()
         self.job = ExploredJob(graph, RunOptions(), job_digest(observe(graph).graph), space)
         self._env = env
         self._name = name
         self._level = Level[record.upper()]
-        self._claims = claims
+        self.claims = claims
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -155,10 +153,10 @@ class ProgramSubject:
         run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level, bounds=self.job.bounds)
         status, error = run.result.status, run.result.error
         failed = "" if error is None or isinstance(error, RunTooLong) else f"the job {status.value}: {error}"
-        return with_claims(CheckedRun(status, error, run.outcomes, failed=failed), self.job, self._claims, token)
+        return CheckedRun(status, error, run.outcomes, failed=failed)
 
     def check(self, token: ChoiceToken) -> list[str]:
-        return self.judge(token).found
+        return with_claims(self, token).found
 
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         call = "assert_laws" if is_checked else "run_job"
@@ -185,7 +183,7 @@ class JobArguments:
     def subjects(self, spaces: Sequence[Space], out: str, *, warns: bool = False) -> dict[Space, Subject]:
         """Returns the job in each space; ``out``: a folder for what its sinks would write. Raises BadInput."""
         until_ns = duration_argument("--until", self.until)
-        claims = [Claim(each, load_function(each, Path.cwd(), allow_python=self.allow_python)) for each in self.claims]
+        claims = Claims(self.loaded_claims())
         env = environment_of(self.scenario, self.overrides, self.limits, allow_python=self.allow_python)
         if env is not None:
             if self.until is not None:
@@ -199,6 +197,10 @@ class JobArguments:
         until = [] if self.until is None else ["--until", self.until]
         again = ["flowsim", "run", self.scenario, *until, *self._options]
         return {space: ScenarioSubject(compiled, again, self.record, until_ns, space, claims) for space in spaces}
+
+    def loaded_claims(self) -> list[Claim]:
+        """Returns the functions. Raises BadInput."""
+        return [Claim(each, load_function(each, Path.cwd(), allow_python=self.allow_python)) for each in self.claims]
 
     @property
     def _options(self) -> list[str]:

@@ -14,6 +14,7 @@ from flowsim.cli.explored_findings import findings_of
 from flowsim.cli.explored_results import ExploredResults, ExplorePlan
 from flowsim.cli.explored_subjects import JobArguments, Subject
 from flowsim.cli.progress import CountProgress
+from flowsim.distribution import __version__
 from flowsim.errors import BadInput
 from flowsim.explore.job_exploration import JobExploration, Worker, explore, in_this_process
 from flowsim.explore.kept_units import KeptUnits
@@ -99,7 +100,8 @@ def _about(job: JobArguments, subjects: Mapping[Space, Subject], plan: ExplorePl
         "laws_every": plan.laws_every,
         "record": job.record,
         "until": job.until,
-        "claims": list(job.claims),
+        "claims": [f"{claim.name} {claim.digest}" for claim in job.loaded_claims()],
+        "version": __version__,
     }
 
 
@@ -139,6 +141,7 @@ def run_unit(
         plan.view,
         laws_every=plan.laws_every,
         check=subject.judge,
+        claims=subject.claims,
         until_finding=plan.until_finding,
         is_over=is_over,
         on_run=on_run,

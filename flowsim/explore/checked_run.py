@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.errors import BadInput, RunTooLong
+from flowsim.explore.claim import Broken, broken_claim
 from flowsim.explore.explored_job import EXPLORED_BOUNDS
 from flowsim.explore.outcome import BOUND_REACHED
 from flowsim.facts.kinds import Level
@@ -42,8 +43,8 @@ class CheckedRun:
     """Of the recording."""
     failed: str = ""
     """A failure of a job that has no expectations."""
-    claims: tuple[tuple[str, str], ...] = ()
-    """The names of the claims that do not hold, each with what its function says."""
+    claims: Broken = ()
+    """The claims that do not hold, if they were checked as well."""
 
     @property
     def violated(self) -> tuple[Outcome, ...]:
@@ -68,11 +69,6 @@ class CheckedRun:
         if isinstance(self.error, RunTooLong) and not found:
             return [BOUND_REACHED]
         return [*found, self.failed] if self.failed else found
-
-
-def broken_claim(name: str) -> str:
-    """Returns the words for a claim that does not hold."""
-    return f"claim {name} does not hold"
 
 
 def check_run(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from flowsim.explore.claim import Claims, broken_claim
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.outcome import Outcome, View
@@ -136,7 +137,11 @@ class UnitResult:
         for outcome in checked.outcomes:
             count = LawCount({outcome.verdict.value: 1}, outcome.rows_examined)
             self.laws.setdefault(outcome.law, LawCount()).add(count)
-        for what in checked.found:
+        self.add_findings(token, checked.found)
+
+    def add_findings(self, token: ChoiceToken, found: Iterable[str]) -> None:
+        """Adds what a run showed."""
+        for what in found:
             self.findings.setdefault(what, UnitFinding(str(token))).runs += 1
 
 
@@ -199,6 +204,8 @@ class UnitRuns:
         return self._strategy.state() if isinstance(self._strategy, DelayBounded) else b""
 
 
+NO_CLAIMS: Final = Claims()
+
 OnRun = Callable[[UnitResult, ChoiceToken, bool], object]
 """Called after each run with the unit so far, the token, and whether the result is new in the unit."""
 
@@ -211,14 +218,15 @@ def explore_unit(
     *,
     laws_every: int = 0,
     check: Callable[[ChoiceToken], Checked] | None = None,
+    claims: Claims = NO_CLAIMS,
     until_finding: bool = False,
     is_over: Callable[[], bool] = lambda: False,
     on_run: OnRun = lambda *_: None,
 ) -> UnitResult:
     """Makes the runs of a unit, until ``is_over``; Ctrl-C ends it as well, and it keeps what it found.
 
-    ``check`` gets each run with a result that is new in the unit, and each ``laws_every``-th run of the space;
-    ``until_finding``: its first finding ends the unit.
+    ``claims`` get each result. ``check`` gets each run with a result that is new in the unit, and each ``laws_every``-th run
+    of the space; ``until_finding``: its first finding ends the unit.
     """
     if unit.decided:
         job.bound_by(unit.decided)
@@ -229,6 +237,7 @@ def explore_unit(
             token = source.token(job.digest)
             found.choices, found.decided = source.choices, 0 if outcome.is_bounded else source.decided
             is_new = found.add(outcome.viewed(view), token)
+            found.add_findings(token, [broken_claim(name) for name, _ in claims.broken(outcome)])
             runs.ended(source, is_new, outcome)
             number = unit.number + found.runs
             if check is not None and (is_new or (laws_every and number % laws_every == 0)):

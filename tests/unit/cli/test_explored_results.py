@@ -99,7 +99,28 @@ def test_claim_of_a_user_is_a_finding_with_a_shrunk_token(flowsim: Any, union: s
     assert len(ChoiceToken.parse(finding["token"]).deviations) == 1
     shown = flowsim("explore", union, "--space", "order", *claims).out
     assert "claim claims:in_order does not hold: in" in shown
+    assert "repeat the run: flowsim run union.yaml" in shown
     assert "is not sorted" in shown
+
+
+def test_claim_about_order_is_checked_on_every_result_of_a_bag(flowsim: Any, union: str, tmp_path: Path) -> None:
+    """All orders are one bag; no run but the first is new."""
+    (tmp_path / "claims.py").write_text(CLAIMS)
+    claims = ("--claim", "claims:in_order", "--allow-python", "--outcome", "bag", "--laws", "new", "--json")
+    found = flowsim("explore", union, "--space", "order", *claims).document
+    assert (len(found["results"]), [each["what"] for each in found["findings"]]) == (
+        1,
+        ["claim claims:in_order does not hold"],
+    )
+
+
+def test_exploration_with_a_changed_claim_is_not_continued(flowsim: Any, union: str, tmp_path: Path) -> None:
+    (tmp_path / "changed_claims.py").write_text(CLAIMS)
+    arguments = ("--space", "order", "--claim", "changed_claims:all_three", "--allow-python", "--resume", "kept.jsonl")
+    assert flowsim("explore", union, *arguments).code == 0
+    (tmp_path / "changed_claims.py").write_text(CLAIMS + "\n")
+    refused = flowsim("explore", union, *arguments)
+    assert (refused.code, "it has another exploration: claims was" in refused.err) == (ExitCode.BAD_INPUT, True)
 
 
 def test_claim_that_fails_in_another_way_ends_the_exploration(flowsim: Any, union: str, tmp_path: Path) -> None:

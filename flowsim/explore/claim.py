@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 from flowsim.cluster.job_status import JobStatus
 from flowsim.errors import BadInput
@@ -14,6 +15,8 @@ from flowsim.explore.outcome import Outcome
 
 Rows = dict[str, list[list[object]]]
 """The values of each sink and subtask, in the order in which they were written."""
+
+_CLAIM: Final = "claim "
 
 Broken = tuple[tuple[str, str], ...]
 """The names of the claims that do not hold, each with what its function says."""
@@ -71,6 +74,3 @@ def broken_claim(name: str) -> str:
 def is_broken_claim(what: str) -> bool:
     """Returns True if a finding is a claim that does not hold."""
     return what.startswith(_CLAIM)
-
-
-_CLAIM = "claim "

@@ -239,9 +239,8 @@ class ExploringLoop(VirtualTimeLoop):
     def _end_step(self) -> None:
         if self._touched and self.step != START:
             if any(self._has_timers(actor) for actor in self._touched if actor >= 0):
-                self._touched.add(
-                    CLOCK_READ
-                )  # What keeps a timer may look at the time in other ways, as idleness does.
+                # What keeps a timer may look at the time in other ways, as idleness does.
+                self._touched.add(CLOCK_READ)
             self._source.executed(self._touched)
         self._touched = set()
 

@@ -21,10 +21,16 @@ class NotSimulated:
     """Option keys; one that ends with a dot is the prefix of others."""
     methods: tuple[str, ...] = ()
     """Methods of PyFlink, of any class."""
+    modules: tuple[str, ...] = ()
+    """Modules of PyFlink with their submodules, without the prefix ``pyflink.``."""
 
     def has_option(self, key: str) -> bool:
         """Returns True if the option belongs to this feature."""
         return any(key == option or (option[-1] == "." and key.startswith(option)) for option in self.options)
+
+    def has_module(self, name: str) -> bool:
+        """Returns True if the module of PyFlink belongs to this feature."""
+        return any(f"{name}.".startswith(f"{module}.") for module in self.modules)
 
     def message(self, asked: str) -> str:
         """Returns the message for a user who asked for ``asked``."""
@@ -89,6 +95,23 @@ NOT_SIMULATED: Final = (
         methods=("add_accumulator", "get_accumulator", "get_accumulator_result", "get_all_accumulator_results",
                  "get_accumulators"),
     ),
+    NotSimulated(
+        "the Table API and SQL",
+        "write the part that uses tables with the DataStream API, or put its results into `from_collection`",
+        modules=("table",),
+    ),
+    NotSimulated(
+        "connectors to services",
+        "read the same records with `from_collection` or a source of `flowsim.connectors`, and write them with `print`",
+        modules=tuple(f"datastream.connectors.{name}" for name in (
+            "cassandra", "dynamic_kafka", "elasticsearch", "hybrid_source", "jdbc", "kafka", "kinesis", "pulsar", "rabbitmq")),
+    ),
+    NotSimulated(
+        "the JVM behind PyFlink",
+        "use the methods of PyFlink's DataStream API, which run without a JVM here",
+        modules=("java_gateway", "util", "fn_execution", "serializers", "shell", "pyflink_gateway_server",
+                 "pyflink_callback_server", "find_flink_home", "gen_protos", "testing", "ml"),
+    ),
 )  # fmt: skip
 
 
@@ -97,6 +120,11 @@ def refuse_option(key: str) -> None:
     for feature in NOT_SIMULATED:
         if feature.has_option(key):
             raise BadInput(feature.message(f"configuration: {key}"))
+
+
+def feature_of_module(name: str) -> NotSimulated | None:
+    """Returns the feature to which a module of PyFlink belongs, None if the module is simulated or unknown."""
+    return next((feature for feature in NOT_SIMULATED if feature.has_module(name)), None)
 
 
 def missing_attribute(owner: object, name: str) -> AttributeError:

@@ -22,6 +22,7 @@ _SCHEMA_ERROR: Final = "SchemaError"
 _PACKAGE: Final = "flowsim.cli.commands"
 _COMMANDS: Final = {
     "run": ("run", "Run a scenario. Options override --set, and --set overrides the scenario's settings."),
+    "pyflink": ("pyflink", "Run a program that was written for PyFlink as it is: PROGRAM.py and its arguments."),
     "watch": (
         "watch",
         "Run a scenario and check the laws on every save, and show the report on a page that follows. Ctrl-C ends it.",
@@ -92,7 +93,9 @@ class CommandEntry(TyperCommand):
     def load(self) -> Any:
         """Imports the command's module and returns the command with its options."""
         single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        single.command(self.name)(getattr(importlib.import_module(self._module), str(self.name)))
+        module = importlib.import_module(self._module)
+        settings = getattr(module, "CONTEXT_SETTINGS", None)
+        single.command(self.name, context_settings=settings)(getattr(module, str(self.name)))
         return typer.main.get_command(single)
 
 

@@ -100,17 +100,30 @@ def execute_recorded(
     Replaces an old recording in ``directory``. If the job cannot be deployed, raises an error and keeps the old
     recording.
     """
+    result, _ = run_recorded(graph, options, directory, level, record_values_bytes, record_state)
+    if result.error is not None:
+        raise result.error
+    return result
+
+
+def run_recorded(
+    graph: StreamGraph,
+    options: RunOptions,
+    directory: str | Path,
+    level: Level,
+    record_values_bytes: int = VALUES_BYTES,
+    record_state: bool = False,
+) -> tuple[JobExecutionResult, Manifest | None]:
+    """Does the same as ``execute_recorded``; the result reports a failed job. Also returns the manifest."""
     graph.check_run(options.clock)
     check_plan_size(create_job_graph(graph), options.limits)
     run = run_description(graph.settings, options)
     with interrupts_of_run():
         writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes, records_state=record_state)
-        _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
+        _, result, manifest = run_and_close(graph, replace(options, recorder=writer), writer)
     if result.is_interrupted:
         raise RunInterrupted(result)
-    if result.error is not None:
-        raise result.error
-    return result
+    return result, manifest
 
 
 def run_description(settings: JobSettings, options: RunOptions) -> RunDescription:

@@ -10,6 +10,7 @@ from flowsim.datastream.building.network_settings import BLOCKS
 from flowsim.datastream.building.operator_factories import MakeOperator
 from flowsim.datastream.building.transformation import Transformation, Upstream, execution_plan, generate
 from flowsim.datastream.common.configuration import Configuration
+from flowsim.datastream.job_executor import RecordingSettings, executor_of_context
 from flowsim.errors import BadInput, JobFailed, MissingTimestamp, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
@@ -61,7 +62,8 @@ class JobBuilder:
         self.settings: JobSettings = JobSettings()
         """Settings of the job; read when its operators are made."""
         self._run_settings: dict[str, object] = {}
-        self._recording: tuple[str | Path, Level, int, bool] | None = None
+        self._recording: RecordingSettings | None = None
+        self._executor = executor_of_context()
         self._operators: list[Transformation] = []
         self._next_id = 1
 
@@ -122,7 +124,7 @@ class JobBuilder:
             raise BadInput(
                 "flowsim_recording: record_state: state changes are recorded at level full only; set level='full'"
             )
-        self._recording = (directory, levels[level], record_values_bytes, record_state)
+        self._recording = RecordingSettings(directory, levels[level], record_values_bytes, record_state)
         return self
 
     def get_config(self) -> ExecutionConfig:
@@ -197,8 +199,7 @@ class JobBuilder:
 
     def _execute(self, job_name: str | None) -> JobExecutionResult:
         from flowsim.cluster.checkpoint_folders import checkpoint_folders, locked_folders
-        from flowsim.cluster.mini_cluster import RunOptions, execute
-        from flowsim.cluster.recorded_run import execute_recorded
+        from flowsim.cluster.job_execution import RunOptions
 
         graph = self.stream_graph(job_name)
         self._operators.clear()
@@ -206,9 +207,7 @@ class JobBuilder:
         if self._recording is not None and options.recorder is not None:
             raise BadInput("flowsim_recording: a run has one recorder, and flowsim_settings has already set one")
         with locked_folders(checkpoint_folders(graph.settings.checkpointing, options.actions)):
-            if self._recording is None:
-                return execute(graph, options)
-            return execute_recorded(graph, options, *self._recording)
+            return self._executor.execute(graph, options, self._recording)
 
     def close(self) -> None:
         """Does nothing: the environment holds no resources between runs."""

@@ -29,6 +29,7 @@ LINES_OF_PYTHON = {
     "network": 7_300,
     "operators": 11_100,
     "play": 1_000,
+    "pyflink": 700,
     "recording": 3_150,
     "report": 2_350,
     "scenario": 11_500,

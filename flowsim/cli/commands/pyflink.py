@@ -1,0 +1,153 @@
+"""``flowsim pyflink``: runs a program that was written for PyFlink as it is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from rich.console import Console
+
+from flowsim.cli.command import Answer, command, duration_argument, error_data
+from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.options import Json, PolicyName, RecordLevel, Seed, Until, default_out
+from flowsim.cli.progress import count_progress
+from flowsim.cli.summary import task_data
+from flowsim.cli.tables import show_text
+from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed
+from flowsim.facts.kinds import Level
+from flowsim.pyflink.program import ProgramFailed, run_program
+from flowsim.pyflink.program_executor import ProgramExecutor, ProgramRun
+from flowsim.quantities import count_text, duration_text
+from flowsim.recording.reader import Recording
+
+if TYPE_CHECKING:
+    from flowsim.cli.verdicts import OpenedRuns
+    from flowsim.validation.verdict import Report
+
+CONTEXT_SETTINGS: Final = {"allow_interspersed_args": False}
+"""Everything after the program belongs to the program."""
+
+Program = Annotated[
+    Path, typer.Argument(metavar="PROGRAM.py", help="A program that uses PyFlink's DataStream API.", show_default=False)
+]
+Arguments = Annotated[
+    list[str] | None, typer.Argument(metavar="[ARGS]", help="The arguments of the program.", show_default=False)
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Directory of the recordings, DIR/1 for the first job; default out/<program>."
+    ),
+]
+Validate = Annotated[bool, typer.Option("--validate", help="Check the recordings with the laws.")]
+
+
+@command
+def pyflink(
+    program: Program,
+    arguments: Arguments = None,
+    seed: Seed = None,
+    policy: PolicyName = None,
+    until: Until = None,
+    out: Out = None,
+    record: RecordLevel = "full",
+    validate: Validate = False,
+    json_output: Json = False,
+) -> Answer:
+    """Run a program for PyFlink as it is: each job that it executes runs here, in virtual time, and is recorded.
+
+    Options come before PROGRAM.py. The program runs because you name it: run only programs that you trust.
+    """
+    level = Level[(record or "full").upper()]
+    if validate and level is Level.OFF:
+        raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
+    executor = ProgramExecutor(
+        seed, policy, duration_argument("--until", until), level, default_out(program) if out is None else out
+    )
+    failure: FlowsimError | None = None
+    try:
+        run_program(program, arguments or [], executor)
+    except (BadInput, ProgramFailed, JobFailed, Deadlock) as error:
+        failure = error
+    verdicts = _judged(executor.runs, json_output) if validate else None
+    return _answer(executor.runs, verdicts, failure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdicts:
+    """The laws on all recordings of a program."""
+
+    report: Report
+    opened: OpenedRuns
+
+
+def _judged(runs: Sequence[ProgramRun], quiet: bool) -> _Verdicts | None:
+    """Checks the recordings; None if the program executed no job."""
+    from flowsim.cli.judging import Judge
+    from flowsim.cli.verdicts import OpenedRuns
+
+    paths = [run.recording for run in runs if run.recording is not None]
+    if not paths:
+        return None
+    opened = [Recording.open(path) for path in paths]
+    with count_progress("judging", quiet) as progress:
+        report = Judge().judge(paths, opened, (), progress)
+    return _Verdicts(report, OpenedRuns(opened, paths))
+
+
+def _answer(runs: Sequence[ProgramRun], verdicts: _Verdicts | None, failure: FlowsimError | None) -> Answer:
+    code = ExitCode.FINE
+    if failure is not None:
+        code = ExitCode.JOB_FAILED if isinstance(failure, JobFailed | Deadlock) else ExitCode.BAD_INPUT
+    elif verdicts is not None and not verdicts.report.passed:
+        code = ExitCode.BROKEN
+    document: dict[str, Any] = {"jobs": [_run_data(run) for run in runs], "exit_code": int(code)}
+    if verdicts is not None:
+        from flowsim.cli.verdicts import report_data
+
+        document["validation"] = report_data(verdicts.report, verdicts.opened)
+
+    def show(console: Console) -> None:
+        for number, run in enumerate(runs, 1):
+            _show_run(console, number, run)
+        if not runs and failure is None:
+            show_text(console, "the program executed no job")
+        if verdicts is not None:
+            from flowsim.cli.verdicts import show_report
+
+            show_report(console, verdicts.report, verdicts.opened)
+
+    return Answer(document, show, code, failure)
+
+
+def _run_data(run: ProgramRun) -> dict[str, Any]:
+    result = run.result
+    return {
+        "job": run.job_name,
+        "status": result.status.value,
+        "elapsed_ns": result.elapsed_ns,
+        "records_read": result.records_read,
+        "tasks": [task_data(task) for task in result.tasks],
+        "recording": None if run.recording is None else str(run.recording),
+        "digest": run.digest,
+        "error": None if result.error is None else error_data(result.error),
+    }
+
+
+def _show_run(console: Console, number: int, run: ProgramRun) -> None:
+    result = run.result
+    console.print()
+    show_text(
+        console,
+        f"job {number}     {run.job_name}: {result.status.value} after {duration_text(result.elapsed_ns)}, "
+        f"{count_text(result.records_read, 'record')} read",
+    )
+    if run.recording is not None:
+        directory = shlex.quote(str(run.recording))
+        console.print(f"recording {directory}", soft_wrap=True)
+        console.print(f"digest    {run.digest}", soft_wrap=True)
+        console.print(f"next      flowsim report {directory} --open", soft_wrap=True)

@@ -1,0 +1,62 @@
+"""Runs the jobs of a program with the options of its user, and keeps what came of each job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.recorded_run import run_recorded
+from flowsim.datastream.job_executor import RecordingSettings
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import Level
+from flowsim.facts.recorder import VALUES_BYTES
+from flowsim.graph.stream_graph import StreamGraph
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """A job that a program executed; without a recording, there is no digest."""
+
+    job_name: str
+    result: JobExecutionResult
+    recording: Path | None = None
+    digest: str | None = None
+
+
+@dataclass(slots=True)
+class ProgramExecutor:
+    """Runs every job of a program; None: what the program says, or the default.
+
+    Job n is recorded in ``out/n``. Raises BadInput if a program sets a recording of its own as well.
+    """
+
+    seed: int | None = None
+    policy: Literal["fifo", "random"] | None = None
+    until_ns: int | None = None
+    level: Level = Level.OFF
+    out: Path | None = None
+    runs: list[ProgramRun] = field(default_factory=list)
+
+    def execute(
+        self, graph: StreamGraph, options: RunOptions, recording: RecordingSettings | None
+    ) -> JobExecutionResult:
+        """Runs a job to its end; raises JobFailed or Deadlock."""
+        given = {"seed": self.seed, "policy": self.policy, "until_ns": self.until_ns}
+        changed = replace(options, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        if self.level is not Level.OFF and self.out is not None:
+            if recording is not None or options.recorder is not None:
+                raise BadInput("the program records its jobs itself: run it with --record off")
+            recording = RecordingSettings(self.out / str(len(self.runs) + 1), self.level, VALUES_BYTES, False)
+        if recording is None:
+            result, digest = MiniCluster(graph, changed).run(), None
+        else:
+            result, manifest = run_recorded(graph, changed, *recording)
+            digest = None if manifest is None else manifest.digest
+        path = None if recording is None else Path(recording.directory)
+        self.runs.append(ProgramRun(graph.name, result, path, digest))
+        if result.error is not None:
+            raise result.error
+        return result

@@ -1,0 +1,57 @@
+"""``flowsim pyflink``: the options before the program are flowsim's, those after it the program's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = """
+import sys
+from pyflink.datastream import StreamExecutionEnvironment
+
+divisor = int(sys.argv[2])
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1, 2]).map(lambda value: 6 // (value - divisor)).print()
+env.execute("division")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "division.py"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+def test_program_runs_is_recorded_and_judged(flowsim: Any, program: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = flowsim("pyflink", "--out", str(out), "--seed", "3", "--validate", program, "--seed", "0")
+    assert done.code == 0
+    assert done.out.startswith("6\n3\n\njob 1     division: finished after ")
+    assert f"recording {out}/1\n" in done.out
+    document = flowsim("pyflink", "--out", str(out), "--seed", "3", "--json", program, "--seed", "0").document
+    assert [job["status"] for job in document["jobs"]] == ["finished"]
+    assert document["jobs"][0]["digest"] in done.out
+
+
+def test_failed_job_has_its_exit_code(flowsim: Any, program: str, tmp_path: Path) -> None:
+    done = flowsim("pyflink", "--out", str(tmp_path / "out"), program, "--minus", "1")
+    assert done.code == 3
+    assert "job 1     division: failed after " in done.out
+    assert "ZeroDivisionError" in done.err
+
+
+def test_error_of_the_program_is_bad_input(flowsim: Any, program: str) -> None:
+    done = flowsim("pyflink", "--record", "off", program)
+    assert done.code == 2
+    assert "IndexError: list index out of range" in done.err
+
+
+def test_laws_need_a_recording(flowsim: Any, program: str) -> None:
+    done = flowsim("pyflink", "--record", "off", "--validate", program, "--minus", "0")
+    assert (done.code, done.err) == (
+        2,
+        "error: --validate needs a recording, but recording is off: use --record elements or full\n",
+    )

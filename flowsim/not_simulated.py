@@ -49,6 +49,7 @@ NOT_SIMULATED: Final = (
         "keyed state is on the heap, as with Flink's hashmap backend; results do not depend on the backend",
         ("state.backend", "state.backend.", "state.latency-track.", "state.size-track.", "table.exec.async-state.enabled"),
         ("set_state_backend", "get_state_backend", "enable_async_state"),
+        ("datastream.state_backend",),
     ),
     NotSimulated(
         "incremental and changelog checkpoints",
@@ -73,7 +74,6 @@ NOT_SIMULATED: Final = (
         "input",
         ("execution.runtime-mode", "execution.batch-shuffle-mode", "execution.batch.", "execution.sorted-inputs.",
          "execution.batch-state-backend.enabled", "jobmanager.partition.hybrid."),
-        ("set_runtime_mode",),
     ),
     NotSimulated(
         "slots",
@@ -115,11 +115,11 @@ NOT_SIMULATED: Final = (
 )  # fmt: skip
 
 
-def refuse_option(key: str) -> None:
-    """Raises BadInput if an option belongs to a feature that is not simulated."""
+def refuse_option(key: str, asked: str | None = None) -> None:
+    """Raises BadInput if an option belongs to a feature that is not simulated; ``asked``: the call that sets it."""
     for feature in NOT_SIMULATED:
         if feature.has_option(key):
-            raise BadInput(feature.message(f"configuration: {key}"))
+            raise BadInput(feature.message(asked or f"configuration: {key}"))
 
 
 def feature_of_module(name: str) -> NotSimulated | None:

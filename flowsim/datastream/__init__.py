@@ -18,6 +18,7 @@ from flowsim.datastream.checkpoint_config import (
 from flowsim.datastream.closeable_iterator import CloseableIterator
 from flowsim.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
+from flowsim.datastream.execution_mode import RuntimeExecutionMode
 from flowsim.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -72,6 +73,7 @@ from flowsim.datastream.window import (
     Window,
     WindowAssigner,
 )
+from flowsim.datastream.without_effect import WithoutEffect
 from flowsim.operators.checkpointed_function import CheckpointedFunction
 
 __all__ = [
@@ -125,11 +127,13 @@ __all__ = [
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
+    "RuntimeExecutionMode",
     "StreamExecutionEnvironment",
     "TimeDomain",
     "TimerService",
     "WindowFunction",
     "WindowedStream",
+    "WithoutEffect",
     "CountWindow",
     "GlobalWindow",
     "MergingWindowAssigner",

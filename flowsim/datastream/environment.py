@@ -13,11 +13,14 @@ from flowsim.datastream.checkpoint_config import CheckpointConfig, Checkpointing
 from flowsim.datastream.common.configuration import Configuration
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.data_stream import DataStream
+from flowsim.datastream.execution_mode import RuntimeExecutionMode
 from flowsim.datastream.job_builder import JobBuilder
 from flowsim.datastream.streams.stream import add_inputs
+from flowsim.datastream.without_effect import warn_without_effect
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceFunction
+from flowsim.not_simulated import refuse_option
 from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.quantities import count_text
@@ -61,6 +64,49 @@ class StreamExecutionEnvironment(JobBuilder):
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
+        """Accepts STREAMING, and AUTOMATIC with a warning; raises BadInput for BATCH."""
+        if not isinstance(execution_mode, RuntimeExecutionMode):
+            raise BadInput(f"set_runtime_mode: expected a RuntimeExecutionMode, got {execution_mode!r:.60}")
+        if execution_mode is RuntimeExecutionMode.BATCH:
+            refuse_option("execution.runtime-mode", "set_runtime_mode: BATCH")
+        if execution_mode is RuntimeExecutionMode.AUTOMATIC:
+            warn_without_effect(
+                "set_runtime_mode: AUTOMATIC", "the job runs in STREAMING mode, even with bounded sources"
+            )
+        return self
+
+    # What only a JVM, a cluster or the workers of PyFlink need.
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Warns that it has no effect. A connector in a jar is refused where the program uses its class."""
+        warn_without_effect("add_jars", "no JVM runs the job")
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Warns that it has no effect, as ``add_jars``."""
+        warn_without_effect("add_classpaths", "no JVM runs the job")
+
+    def add_python_file(self, file_path: str) -> None:
+        """Warns that it has no effect: functions import what the program can import."""
+        warn_without_effect("add_python_file", _IN_THIS_PROCESS)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Warns that it has no effect, as ``add_python_file``."""
+        warn_without_effect("add_python_archive", _IN_THIS_PROCESS)
+
+    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
+        """Warns that it has no effect, as ``add_python_file``."""
+        warn_without_effect("set_python_requirements", _IN_THIS_PROCESS)
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Warns that it has no effect, as ``add_python_file``."""
+        warn_without_effect("set_python_executable", _IN_THIS_PROCESS)
+
+    def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
+        """Warns that it has no effect: the action that takes a savepoint names its directory."""
+        warn_without_effect("set_default_savepoint_directory", "the action that takes a savepoint names its directory")
+        return self
 
     # Sources.
 
@@ -167,6 +213,9 @@ class StreamExecutionEnvironment(JobBuilder):
             )
         description = OperatorDescription("multiple_input", {"inputs": len(streams)})
         return add_inputs(operator_name, description, lambda name: operator_factory(), streams, output_type)
+
+
+_IN_THIS_PROCESS = "functions run in the process of the program, with its modules"
 
 
 def _check_source(source: object, called: str) -> None:

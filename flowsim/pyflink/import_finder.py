@@ -61,7 +61,7 @@ class PyFlinkFinder:
     def _value(self, module: str, name: str) -> object:
         """Returns what flowsim has under a name of a module."""
         if name in TYPE_VARIABLES:
-            return self._type_variables.setdefault(name, TypeVar(name))  # type: ignore[misc]
+            return self._type_variables.setdefault(name, TypeVar(name))
         defining = DEFINING_MODULES.get(name, (module,))
         for home in dict.fromkeys(map(home_of, (module, *defining))):
             if _exists(home) and hasattr(import_module(home), name):
@@ -106,11 +106,11 @@ def pyflink_imports() -> Iterator[None]:
     """Lets ``import pyflink`` import flowsim's modules meanwhile, even if a ``pyflink`` is installed or imported."""
     replaced = _take_out()
     finder = PyFlinkFinder()
-    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)  # type: ignore[arg-type]
+        sys.meta_path.remove(finder)
         _take_out()
         sys.modules.update(replaced)
 

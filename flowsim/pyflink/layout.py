@@ -221,7 +221,7 @@ HOMES: Final = {
     "datastream.externalized_checkpoint_retention": "flowsim.datastream.checkpoint_config",
     "datastream.stream_execution_environment": "flowsim.datastream.environment",
     "datastream.time_domain": "flowsim.datastream.timerservice",
-    "metrics.metricbase": "flowsim.datastream.metrics",
+    "metrics.metricbase": "flowsim.operators.metric_group",
 }
 """The modules of flowsim that have the names of a module, where they are not those of ``flowsim.datastream``."""
 

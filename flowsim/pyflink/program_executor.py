@@ -1,4 +1,4 @@
-"""Runs the jobs of a program with the options of its user, and keeps what came of each job."""
+"""Runs the jobs of a program with the options of its user, and keeps the result of each job."""
 
 from __future__ import annotations
 

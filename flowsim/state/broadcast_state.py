@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import GenericAlias
 from typing import NoReturn
 
 from flowsim.errors import BadInput, ValueNotAllowed
@@ -16,6 +17,10 @@ class ReadOnlyBroadcastState:
 
     Entries have the order of a Java HashMap, so all subtasks with the same updates have the same order.
     """
+
+    def __class_getitem__(cls, arguments: object) -> GenericAlias:
+        """Takes type arguments, which have no effect."""
+        return GenericAlias(cls, arguments)
 
     __slots__ = ("_entries", "_name")
 

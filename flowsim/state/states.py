@@ -8,6 +8,7 @@ ValueNotAllowed, which names the state.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from types import GenericAlias
 
 from flowsim.errors import ValueNotAllowed
 from flowsim.state.descriptors import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
@@ -20,6 +21,10 @@ from flowsim.values.types import TypeInformation
 
 class State:
     """The common base of all kinds of state. Flink: State."""
+
+    def __class_getitem__(cls, arguments: object) -> GenericAlias:
+        """Takes type arguments, which have no effect."""
+        return GenericAlias(cls, arguments)
 
     __slots__ = ("_cells", "_place")
 

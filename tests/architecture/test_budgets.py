@@ -11,11 +11,11 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 7_650,
+    "cli": 7_800,
     "cluster": 5_550,
     "conform": 3_480,
-    "connectors": 6_800,
-    "datastream": 4_800,
+    "connectors": 7_000,
+    "datastream": 5_000,
     "explore": 2_800,
     "export": 1_300,
     "facts": 1_780,

@@ -40,7 +40,7 @@ FROZEN = {
         PassThroughWindowFunction OutputTag ProcessFunction ProcessJoinFunction ProcessWindowFunction ReduceFunction
         RuntimeContext StreamExecutionEnvironment TimeDomain TimerService WindowFunction WindowedStream CountWindow
         GlobalWindow MergingWindowAssigner TimeWindow Trigger TriggerResult Window WindowAssigner CheckpointConfig
-        CheckpointedFunction CheckpointingMode ExternalizedCheckpointRetention
+        CheckpointedFunction CheckpointingMode ExternalizedCheckpointRetention RuntimeExecutionMode WithoutEffect
     """,
     "flowsim.datastream.window": """
         AnyOfTrigger ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger CountEvictor CountSlidingWindowAssigner

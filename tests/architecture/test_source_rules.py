@@ -40,13 +40,14 @@ LATE_IMPORTS = {
     ("scenario/compiled.py", "flowsim.faults.faulty_components"): "the same",
     ("datastream/job_builder.py", "flowsim.cluster.checkpoint_folders"): "the same",
     ("datastream/job_builder.py", "flowsim.cluster.job_execution"): "the same",
-    ("datastream/job_builder.py", "flowsim.cluster.mini_cluster"): "the same",
-    ("datastream/job_builder.py", "flowsim.cluster.recorded_run"): "the same",
+    ("datastream/job_executor.py", "flowsim.cluster.mini_cluster"): "the same",
+    ("datastream/job_executor.py", "flowsim.cluster.recorded_run"): "the same",
     ("connectors/files/parquet.py", "flowsim.connectors.files.parquet_file"): "pyarrow and numpy take 0.1 s",
     ("connectors/files/file_sources.py", "flowsim.connectors.files.parquet_file"): "the same",
     ("connectors/files/csv.py", "flowsim.connectors.files.csv_file"): "the same",
     ("connectors/lookup_table.py", "flowsim.connectors.files.csv_file"): "the same",
     ("cli/commands/run.py", "flowsim.cli.judged_run"): "imports every law and Spark's adapters, for --validate only",
+    ("cli/commands/pyflink.py", "flowsim.cli.judged_program"): "the same",
     ("__main__.py", "flowsim.cli.main"): "signals are in hand before anything else is imported",
 }
 

@@ -53,7 +53,7 @@ def test_method_is_refused_with_its_feature_and_any_other_as_python_does() -> No
     stream = env.from_collection([1])
     result = JobExecutionResult("job", JobStatus.FINISHED, 0, 0)
     for owner, name, feature in (
-        (env, "set_runtime_mode", "BATCH mode"),
+        (env, "set_state_backend", "state backends other than the heap"),
         (env, "enable_changelog_state_backend", "incremental and changelog checkpoints"),
         (stream, "set_resources", "slots"),
         (result, "get_accumulator_result", "accumulators"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -14,7 +13,6 @@ from rich.console import Console
 from flowsim.cli.command import Answer, command, duration_argument, error_data
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json, PolicyName, RecordLevel, Seed, Until, default_out
-from flowsim.cli.progress import count_progress
 from flowsim.cli.summary import task_data
 from flowsim.cli.tables import show_text
 from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed
@@ -22,11 +20,9 @@ from flowsim.facts.kinds import Level
 from flowsim.pyflink.program import ProgramFailed, run_program
 from flowsim.pyflink.program_executor import ProgramExecutor, ProgramRun
 from flowsim.quantities import count_text, duration_text
-from flowsim.recording.reader import Recording
 
 if TYPE_CHECKING:
-    from flowsim.cli.verdicts import OpenedRuns
-    from flowsim.validation.verdict import Report
+    from flowsim.cli.judged_program import JudgedProgram
 
 CONTEXT_SETTINGS: Final = {"allow_interspersed_args": False}
 """Everything after the program belongs to the program."""
@@ -58,7 +54,9 @@ def pyflink(
     validate: Validate = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a program for PyFlink as it is: each job that it executes runs here, in virtual time, and is recorded.
+    """Run a program that was written for PyFlink as it is: PROGRAM.py and its arguments.
+
+    Each job that the program executes runs here, in virtual time, and is recorded.
 
     Options come before PROGRAM.py. The program runs because you name it: run only programs that you trust.
     """
@@ -73,53 +71,31 @@ def pyflink(
         run_program(program, arguments or [], executor)
     except (BadInput, ProgramFailed, JobFailed, Deadlock) as error:
         failure = error
-    verdicts = _judged(executor.runs, json_output) if validate else None
-    return _answer(executor.runs, verdicts, failure)
+    judged: JudgedProgram | None = None
+    if validate:
+        from flowsim.cli.judged_program import judged_program
+
+        judged = judged_program(executor.runs, json_output)
+    return _answer(executor.runs, judged, failure)
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdicts:
-    """The laws on all recordings of a program."""
-
-    report: Report
-    opened: OpenedRuns
-
-
-def _judged(runs: Sequence[ProgramRun], quiet: bool) -> _Verdicts | None:
-    """Checks the recordings; None if the program executed no job."""
-    from flowsim.cli.judging import Judge
-    from flowsim.cli.verdicts import OpenedRuns
-
-    paths = [run.recording for run in runs if run.recording is not None]
-    if not paths:
-        return None
-    opened = [Recording.open(path) for path in paths]
-    with count_progress("judging", quiet) as progress:
-        report = Judge().judge(paths, opened, (), progress)
-    return _Verdicts(report, OpenedRuns(opened, paths))
-
-
-def _answer(runs: Sequence[ProgramRun], verdicts: _Verdicts | None, failure: FlowsimError | None) -> Answer:
+def _answer(runs: Sequence[ProgramRun], judged: JudgedProgram | None, failure: FlowsimError | None) -> Answer:
     code = ExitCode.FINE
     if failure is not None:
         code = ExitCode.JOB_FAILED if isinstance(failure, JobFailed | Deadlock) else ExitCode.BAD_INPUT
-    elif verdicts is not None and not verdicts.report.passed:
+    elif judged is not None and not judged.report.passed:
         code = ExitCode.BROKEN
     document: dict[str, Any] = {"jobs": [_run_data(run) for run in runs], "exit_code": int(code)}
-    if verdicts is not None:
-        from flowsim.cli.verdicts import report_data
-
-        document["validation"] = report_data(verdicts.report, verdicts.opened)
+    if judged is not None:
+        document["validation"] = judged.data()
 
     def show(console: Console) -> None:
         for number, run in enumerate(runs, 1):
             _show_run(console, number, run)
         if not runs and failure is None:
             show_text(console, "the program executed no job")
-        if verdicts is not None:
-            from flowsim.cli.verdicts import show_report
-
-            show_report(console, verdicts.report, verdicts.opened)
+        if judged is not None:
+            judged.show(console)
 
     return Answer(document, show, code, failure)
 

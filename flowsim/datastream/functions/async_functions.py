@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from types import GenericAlias
 from typing import Any
 
 from flowsim.datastream.functions.function import Function, isolated
@@ -71,6 +72,10 @@ class AsyncFunction(Function):
     real clock. There is no keyed state. ``close`` may be a coroutine function: it runs at the end, when no call is
     pending.
     """
+
+    def __class_getitem__(cls, arguments: object) -> GenericAlias:
+        """Takes type arguments, which have no effect."""
+        return GenericAlias(cls, arguments)
 
     @abstractmethod
     async def async_invoke(self, value: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from types import GenericAlias
 from typing import Any, TypeAlias
 
 from flowsim.datastream.functions.function import Function
@@ -17,6 +18,10 @@ from flowsim.state.states import State
 
 class BaseBroadcastProcessFunction(Function):
     """The common base of both broadcast functions. PyFlink: BaseBroadcastProcessFunction."""
+
+    def __class_getitem__(cls, arguments: object) -> GenericAlias:
+        """Takes type arguments, which have no effect."""
+        return GenericAlias(cls, arguments)
 
     Context: TypeAlias = BroadcastContext
     ReadOnlyContext: TypeAlias = ReadOnlyBroadcastContext

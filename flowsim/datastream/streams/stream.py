@@ -104,6 +104,11 @@ class OperatorHandle:
         operator.slot_sharing_group = slot_sharing_group
         return self
 
+    def set_description(self, description: str) -> Self:
+        """Has no effect: in Flink the description is only shown in the plan and in the web UI."""
+        self._operator("set_description")
+        return self
+
     def cost(self, cost: AnyCost | None = None, *, subtasks: Mapping[int, AnyCost] | None = None) -> Self:
         """flowsim's own: sets the virtual time that the operator spends per record.
 

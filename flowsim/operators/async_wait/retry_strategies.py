@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from types import GenericAlias
 from typing import Final
 
 from flowsim.errors import BadInput
@@ -25,6 +26,10 @@ _STRATEGY_METHODS: Final = ("can_retry", "get_backoff_time_millis", "get_retry_p
 
 class AsyncRetryPredicate(ABC):
     """Decides which calls are retried; also the base of user-defined predicates. PyFlink: AsyncRetryPredicate."""
+
+    def __class_getitem__(cls, arguments: object) -> GenericAlias:
+        """Takes type arguments, which have no effect."""
+        return GenericAlias(cls, arguments)
 
     __slots__ = ()
 
@@ -58,6 +63,10 @@ class AsyncRetryStrategy(ABC):
 
     PyFlink: AsyncRetryStrategy.
     """
+
+    def __class_getitem__(cls, arguments: object) -> GenericAlias:
+        """Takes type arguments, which have no effect."""
+        return GenericAlias(cls, arguments)
 
     __slots__ = ()
 

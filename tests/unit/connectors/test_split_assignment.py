@@ -11,6 +11,7 @@ import pytest
 from flowsim.connectors.files.csv import CsvSource
 from flowsim.connectors.files.file_sources import JsonLinesSource
 from flowsim.connectors.generator import SequenceOf, UniformInt
+from flowsim.connectors.number_sequence import NumberSequenceSource
 from flowsim.connectors.partitioned_generator import Burst, Partition, PartitionedGeneratorSource, Pause
 from flowsim.connectors.script import ScriptedSource, end, record, sleep
 from flowsim.connectors.source import Source
@@ -52,7 +53,11 @@ def partitions(folder: Path) -> Source:
     )
 
 
-SOURCES = pytest.mark.parametrize("source_of", [files, scripts, partitions])
+def numbers(folder: Path) -> Source:
+    return NumberSequenceSource(-3, 17)
+
+
+SOURCES = pytest.mark.parametrize("source_of", [files, scripts, partitions, numbers])
 
 
 def expected(source: Source) -> list[str]:

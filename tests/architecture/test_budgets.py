@@ -12,7 +12,7 @@ PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
     "cli": 7_800,
-    "cluster": 5_550,
+    "cluster": 5_560,
     "conform": 3_480,
     "connectors": 7_000,
     "datastream": 5_000,

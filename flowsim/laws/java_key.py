@@ -6,9 +6,13 @@ import json
 import struct
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.values.types import TypeInformation, TypeKind, parse_type
+
+
+_STRING: Final = TypeInformation(TypeKind.STRING)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -43,6 +47,9 @@ def _hash(declared: TypeInformation, value: object) -> int:
     if value is None:
         return 0
     match declared.kind, value:
+        case TypeKind.PICKLED_BYTE_ARRAY, (dict() | int()):
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            return _hash(_STRING, text)
         case ((TypeKind.STRING | TypeKind.CHAR), str()):
             return _polynomial(unit for (unit,) in struct.iter_unpack("<H", value.encode("utf-16-le")))
         case TypeKind.BOOLEAN, bool():

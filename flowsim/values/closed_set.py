@@ -1,4 +1,7 @@
-"""The closed set of record values: checks and copies."""
+"""The record values: checks and copies.
+
+The closed set are the values that a channel encodes directly. Other objects are record values if pickle could store them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from operator import is_not
 from typing import Final
 
 from flowsim.errors import ValueNotAllowed
+from flowsim.values.objects import copied, parts_of
 from flowsim.values.row import Row
 
 MAX_DEPTH: Final = 100
@@ -20,15 +24,20 @@ SCALARS: Final = frozenset((type(None), bool, int, float, str, bytes))
 
 
 def check(value: object) -> None:
-    """Raises ValueNotAllowed, naming the position inside ``value``, unless the value is in the closed set."""
+    """Raises ValueNotAllowed, naming the position inside ``value``, for what cannot be a record value."""
     if type(value) is int and INT_MIN <= value <= INT_MAX:
         return
     if not _allowed(value, 0):
         _explain(value, "value", 0)
 
 
+def is_closed(value: object) -> bool:
+    """Returns True if the value is in the closed set."""
+    return _allowed(value, 0)
+
+
 def _allowed(value: object, depth: int) -> bool:
-    """Returns True if ``_explain`` would find no error; a separate function, because computing positions takes time."""
+    """Returns True in the closed set; apart from ``_explain``, because computing positions takes time."""
     if depth >= MAX_DEPTH:
         return False
     if type(value) is tuple or type(value) is list:
@@ -69,7 +78,7 @@ def _explain(value: object, place: str, depth: int) -> None:
             _explain(item, f"{place}[{i}]", depth + 1)
     elif isinstance(value, dict) and kind is dict:
         for key, item in value.items():
-            _check_dict_key(key, place, depth + 1)
+            _explain(key, f"key of {place}", depth + 1)
             _explain(item, f"{place}[{key!r:.20}]", depth + 1)
     elif isinstance(value, Row) and kind is Row:
         for name in value.field_names or ():
@@ -77,13 +86,25 @@ def _explain(value: object, place: str, depth: int) -> None:
         for i, item in enumerate(value.field_values):
             _explain(item, f"{place}[{i}]", depth + 1)
     else:
-        raise ValueNotAllowed(_refusal(value, place))
+        _explain_object(value, place, depth)
+
+
+def _explain_object(value: object, place: str, depth: int) -> None:
+    try:
+        parts = parts_of(value)
+    except ValueNotAllowed as refused:
+        raise ValueNotAllowed(
+            f"{_start(place)}: {type(value).__module__}.{type(value).__qualname__} is not a record value: {refused}"
+        ) from None
+    fields = parts.state if isinstance(parts.state, dict) else {}
+    for name, field in fields.items():
+        _explain(field, f"{place}.{name}", depth + 1)
+    for part in parts.content():
+        if part is not fields:
+            _explain(part, f"{place} ({type(value).__name__})", depth + 1)
 
 
 def _check_scalar(value: object, place: str) -> None:
-    if type(value) is int and not INT_MIN <= value <= INT_MAX:
-        bits = value.bit_length()
-        raise ValueNotAllowed(f"{_start(place)}: an int must fit 64 bits (Flink's Long), this has {bits} and a sign")
     if type(value) is str and not value.isascii() and not encodes(value):
         raise ValueNotAllowed(f"{_start(place)}: text with a lone surrogate cannot be encoded: {value!a:.80}")
 
@@ -97,45 +118,6 @@ def encodes(text: str) -> bool:
     return True
 
 
-def _check_dict_key(key: object, place: str, depth: int) -> None:
-    if type(key) in SCALARS:
-        _check_scalar(key, f"key of {place}")
-    elif type(key) is tuple:
-        if depth >= MAX_DEPTH:
-            raise ValueNotAllowed(f"{_start(place)}: nested more than {MAX_DEPTH} deep")
-        for item in key:
-            _check_dict_key(item, place, depth + 1)
-    else:
-        raise ValueNotAllowed(
-            f"key of {_start(place)}: a dict key is None, bool, int, float, str, bytes or a tuple of these, "
-            f"got {type(key).__name__}"
-        )
-
-
-_EXACT: Final = (bool, int, float, str, bytes, tuple, list, dict, Row)
-
-_ADVICE: Final = {
-    "set": "use a sorted list or tuple",
-    "frozenset": "use a sorted list or tuple",
-    "bytearray": "use bytes(...)",
-    "memoryview": "use bytes(...)",
-    "datetime": "use milliseconds as int",
-    "date": "use days or milliseconds as int",
-    "timedelta": "use milliseconds as int",
-    "Decimal": "use str, or an int of the smallest unit",
-}
-
-
-def _refusal(value: object, place: str) -> str:
-    kind = type(value)
-    base = next((b.__name__ for b in _EXACT if isinstance(value, b)), None)
-    advice = f"convert it with {base}(...)" if base else _ADVICE.get(kind.__name__, "convert it to one of these")
-    return (
-        f"{_start(place)}: {kind.__module__}.{kind.__qualname__} is not a record value; allowed are None, bool, "
-        f"int (64 bits), float, str, bytes, tuple, list, dict and Row, and no subclasses: {advice}"
-    )
-
-
 def _start(place: str) -> str:
     return place if len(place) <= 80 else f"{place[:80]}..."
 
@@ -143,24 +125,24 @@ def _start(place: str) -> str:
 def copy_value(value: object) -> object:
     """Returns a deep copy; the same object if it is immutable.
 
-    A value that is nested too deeply or outside the closed set is returned unchanged.
+    A value that is nested too deeply, or that cannot be a record value, is returned unchanged.
     """
     kind = type(value)
     if kind in SCALARS:
         return value
-    if isinstance(value, tuple):
+    if kind is tuple and isinstance(value, tuple):
         for item in value:
             if type(item) not in SCALARS:
                 return _copy_items(value)
         return value
-    if isinstance(value, list):
+    if kind is list and isinstance(value, list):
         return list(map(copy_value, value))
-    if isinstance(value, dict):
+    if kind is dict and isinstance(value, dict):
         return {key: copy_value(item) for key, item in value.items()}
-    if isinstance(value, Row):
+    if kind is Row and isinstance(value, Row):
         items = _copy_items(value.field_values)
         return value if items is value.field_values else Row.of(items, value.field_names)
-    return value
+    return copied(value, copy_value)
 
 
 def _copy_items(items: tuple[object, ...]) -> tuple[object, ...]:
@@ -172,7 +154,7 @@ def _copy_items(items: tuple[object, ...]) -> tuple[object, ...]:
 def checked_copy(value: object) -> object:
     """Checks and copies a value in one pass, as ``check`` and ``copy_value`` do.
 
-    Raises ValueNotAllowed, naming the position, outside the closed set.
+    Raises ValueNotAllowed, naming the position, for what cannot be a record value.
     """
     try:
         if type(value) in SCALARS:
@@ -180,8 +162,9 @@ def checked_copy(value: object) -> object:
             return value
         return _checked_container(value, 0)
     except ValueNotAllowed:
+        # Outside the closed set.
         check(value)
-        raise
+        return copy_value(value)
 
 
 def _checked_container(value: object, depth: int) -> object:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from flowsim.errors import ValueNotAllowed
+from flowsim.values.closed_set import is_closed
+from flowsim.values.encoding import encode_value
 from flowsim.values.row import Row
 
 
@@ -33,4 +36,12 @@ def _are_equal_inside(one: object, other: object) -> bool:
         return list(one) == list(other) and all(map(are_equal, one.values(), other.values()))
     if isinstance(one, Row) and isinstance(other, Row):
         return one.field_names == other.field_names and are_equal(one.field_values, other.field_values)
-    return False
+    return not is_closed(one) and _have_equal_parts(one, other)
+
+
+def _have_equal_parts(one: object, other: object) -> bool:
+    """Compares objects whose class may compare by identity."""
+    try:
+        return encode_value(one) == encode_value(other)
+    except ValueNotAllowed:
+        return False

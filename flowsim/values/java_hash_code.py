@@ -1,7 +1,8 @@
 """Java's ``hashCode`` of values, by declared type, or by value without one (rule 1.23).
 
 By value: None is null (0), bool Boolean, int **Long**, float Double, str String, bytes ``byte[]`` by content, tuple
-Tuple, list ``java.util.List``, dict ``java.util.Map``, Row Row. A hash is a signed 32-bit integer.
+Tuple, list ``java.util.List``, dict ``java.util.Map``, Row Row; objects of other classes hash as their JSON text. A hash
+is a signed 32-bit integer.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from mypy_extensions import i64
 
 from flowsim.errors import NullKey, ValueNotAllowed
 from flowsim.values.closed_set import INT_MAX, INT_MIN
+from flowsim.values.keys import json_text
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind, as_type
 
@@ -150,15 +152,15 @@ def _hash_by_value(value: object) -> int:
     match value:
         case bool():
             return 1231 if value else 1237
-        case int() if INT_MIN <= value <= INT_MAX:
+        case int() if type(value) is int and INT_MIN <= value <= INT_MAX:
             return _long(value)
-        case float():
+        case float() if type(value) is float:
             return _double(value)
-        case str():
+        case str() if type(value) is str:
             return _string(value)
-        case bytes():
+        case bytes() if type(value) is bytes:
             return _byte_array(value)
-        case tuple():
+        case tuple() if type(value) is tuple:
             return _tuple(value, (None,) * len(value))
         case list():
             return _list(value, None)
@@ -167,7 +169,7 @@ def _hash_by_value(value: object) -> int:
         case Row():
             return _row(value, (None,) * len(value))
         case _:
-            raise ValueNotAllowed(f"a value of type {type(value).__name__} has no Java hash: {value!r:.80}")
+            return _string(json_text(value))
 
 
 def _hash_declared(value: object, declared: TypeInformation) -> int:

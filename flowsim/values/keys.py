@@ -12,8 +12,9 @@ from typing import Final
 import xxhash
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values.closed_set import check
-from flowsim.values.encoding import encode_value
+from flowsim.values.closed_set import INT_MAX, INT_MIN
+from flowsim.values.encoding import decode_shown, decode_value, encode_value
+from flowsim.values.objects import ShownObject
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind, Types, as_type
 
@@ -21,12 +22,14 @@ _encode_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")
 _NAN: Final = (float, "NaN")
 _ZERO: Final = (float, 0.0)
 _MINUS_ZERO: Final = (float, "-0.0")
+_SHOWN: Final = frozenset((type(None), bool, int, float, str, bytes, tuple, list, dict, Row, ShownObject))
 
 
 def state_key(key: object) -> object:
     """Returns a hashable substitute, which is equal exactly for the same key; a str or an int is its own substitute.
 
-    Raises ValueNotAllowed for a list or dict, which Flink cannot hash reliably either, and outside the closed set.
+    Raises ValueNotAllowed for a list, dict or set, which Flink cannot hash reliably either. An object of another class is
+    the same key if its content is equal.
     """
     kind = type(key)
     if kind is str or kind is int:
@@ -51,10 +54,9 @@ def _stand_in(key: object) -> object:
         return key
     if isinstance(key, Row) and type(key) is Row:
         return (Row, *map(state_key, key.field_values))
-    if isinstance(key, list | dict):
+    if isinstance(key, list | dict | set | bytearray):
         raise ValueNotAllowed(f"a {type(key).__name__} cannot be a key, since its content can change: use a tuple")
-    check(key)
-    raise ValueNotAllowed(f"{type(key).__name__} cannot be a key")
+    return (object, encode_value(key))
 
 
 def key_of_state_key(substitute: object) -> object:
@@ -70,6 +72,8 @@ def key_of_state_key(substitute: object) -> object:
         return float(items[0])
     if kind is bool:
         return items[0]
+    if kind is object:
+        return decode_value(items[0])
     restored = map(key_of_state_key, items)
     return Row(*restored) if kind is Row else tuple(restored)
 
@@ -77,8 +81,10 @@ def key_of_state_key(substitute: object) -> object:
 def infer_type(value: object) -> TypeInformation:
     """Returns the type of a value without a declared type.
 
-    An int is a LONG; None fits any type (PICKLED_BYTE_ARRAY).
+    An int is a LONG; PICKLED_BYTE_ARRAY fits None, and objects of other classes.
     """
+    if type(value) not in _SHOWN or (type(value) is int and not INT_MIN <= value <= INT_MAX):
+        return Types.PICKLED_BYTE_ARRAY()
     match value:
         case bool():
             return Types.BOOLEAN()
@@ -115,7 +121,8 @@ def key_json(key: object, key_type: str | TypeInformation | None = None) -> tupl
     """Returns the type name and JSON text of a key, for table ``keys``.
 
     A tuple, a list and a Row are arrays, a dict is an array of pairs, bytes are hexadecimal text, and the floats that
-    JSON lacks are the texts ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``: the type name says how to read it.
+    JSON lacks are the texts ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``: the type name says how to read it. An object of
+    another class is an object that starts with its class.
 
     >>> key_json(("a", 1))
     ('TUPLE<STRING,LONG>', '["a",1]')
@@ -123,11 +130,18 @@ def key_json(key: object, key_type: str | TypeInformation | None = None) -> tupl
     declared = as_type(key_type)
     if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
         declared = infer_type(key)
-    return declared.name, _encode_json(jsonable(key))
+    return declared.name, json_text(key)
+
+
+def json_text(value: object) -> str:
+    """Returns the JSON of a value as in table ``keys``."""
+    return _encode_json(jsonable(value))
 
 
 def jsonable(value: object) -> object:
     """Converts a value for ``json``; see ``key_json``."""
+    if type(value) not in _SHOWN:
+        value = decode_shown(encode_value(value))
     match value:
         case float():
             if value != value:
@@ -139,6 +153,8 @@ def jsonable(value: object) -> object:
             return [jsonable(item) for item in value]
         case Row():
             return [jsonable(item) for item in value.field_values]
+        case ShownObject():
+            return {name: jsonable(item) for name, item in value.items()}
         case dict():
             return [[jsonable(key), jsonable(item)] for key, item in value.items()]
         case _:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from flowsim.values.encoding import decode_value, encode_record
+from flowsim.values.encoding import decode_shown, encode_record
 from flowsim.values.keys import jsonable
 from flowsim.values.row import Row
 
@@ -30,7 +30,7 @@ def record_texts(records: bytes, bounds: Sequence[int]) -> Texts:
     """Returns the texts of records that ``values.encoding`` encoded; n is ``records[bounds[n] : bounds[n + 1]]``.
 
     The JSON is the same as for keys (``keys.key_json``), but a Row with field names, or a dict with only text keys, is
-    an object.
+    an object. So is an object of another class, with its class first.
 
     >>> from flowsim.values.encoding import encode_record
     >>> record = encode_record(7, ("a", float("nan"), [True]))
@@ -80,7 +80,7 @@ def _nones(value: _Scalar | list[_Scalar]) -> int:
 
 
 def _texts(encoded: bytes, bounds: Sequence[int]) -> Texts:
-    records: list[Any] = [decode_value(encoded[start:end]) for start, end in pairwise(bounds)]
+    records: list[Any] = [decode_shown(encoded[start:end]) for start, end in pairwise(bounds)]
     texts = [
         json.dumps(_named(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
         for _, value in records

@@ -124,7 +124,7 @@ def test_checkpoint_that_was_not_changed_is_restored(stored: Path, tmp_path: Pat
         (b"\x93\2\5\0", NO_ELEMENT),
         (b"\x94\2\0\0\0", NO_ELEMENT),
         (msgpack.packb(msgpack.ExtType(1, b"\x92\xc0\1")), NO_ELEMENT),
-        (b"\x92\xc0\xcf" + b"\xff" * 8, "an int must fit 64 bits"),
+        (b"\x92\xc0" + msgpack.packb(msgpack.ExtType(3, b"\x96\1\xa9os:system\x90\xc0\x90\x90")), "no class os.system"),
         (b"\x92\xc0" + msgpack.packb(msgpack.ExtType(7, b"\1")), "msgpack extension 7"),
         (b"\x92\xc0" + b"\x91" * 2000 + b"\1", "the checkpoint is damaged"),
         (b"\xdd\x7f\xff\xff\xff", "the checkpoint is damaged"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import Lock
 
 import pytest
 
@@ -21,8 +22,7 @@ Environment = StreamExecutionEnvironment
 Build = Callable[[Environment, object], DataStream]
 """A job in which one operator emits the value; the stream behind that operator."""
 
-REFUSED = [{1, 2}, object(), 2**70, -(2**63) - 1, "\ud800", (1, {2}), (1, 2**63), ("a", "\udfff"), [[2**64]], {"k": {1}},
-           {frozenset(): 1}, Row(f=[2**63]), Row.of([1], ["\ud800"])]  # fmt: skip
+REFUSED = [lambda: 1, "\ud800", (1, {lambda: 1}), ("a", "\udfff"), {"k": lambda: 1}, Row.of([1], ["\ud800"])]
 SIDE = OutputTag("side")
 
 
@@ -143,7 +143,7 @@ def failure(build: Build, value: object, *, chained: bool, object_reuse: bool = 
     return None
 
 
-@pytest.mark.parametrize("value", REFUSED, ids=lambda value: "object" if type(value) is object else ascii(value))
+@pytest.mark.parametrize("value", REFUSED, ids=lambda value: ascii(value).partition(" at ")[0])
 @pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
 def test_chain_and_channel_refuse_value_of_same_operator(build: Build, value: object) -> None:
     in_chain, at_channel = failure(build, value, chained=True), failure(build, value, chained=False)
@@ -155,15 +155,15 @@ def test_chain_and_channel_refuse_value_of_same_operator(build: Build, value: ob
 
 
 def test_message_names_operator_that_emitted_value() -> None:
-    failed = failure(filter_behind_a_map, (1, {2}), chained=True)
+    failed = failure(filter_behind_a_map, (1, Lock()), chained=True)
     assert failed is not None
     assert failed.operator == "Map"
-    assert str(failed.cause).startswith("value[1]: builtins.set is not a record value")
+    assert str(failed.cause).startswith("value[1]: _thread.lock is not a record value")
 
 
 def test_object_reuse_checks_values_only_at_channels() -> None:
     """It hands on the object itself, so nothing walks it: the setting is for those who know what their chains carry."""
-    assert failure(map_, {1, 2}, chained=True, object_reuse=True) is None
-    refused = failure(map_, {1, 2}, chained=False, object_reuse=True)
+    assert failure(map_, Lock(), chained=True, object_reuse=True) is None
+    refused = failure(map_, Lock(), chained=False, object_reuse=True)
     assert refused is not None
     assert refused.operator == "Map"

@@ -1,4 +1,4 @@
-"""The closed set of record values, and the messages of refusals."""
+"""The record values, and the messages of refusals."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections import OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable
 from enum import IntEnum
 from fractions import Fraction
+from itertools import count
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -27,39 +29,56 @@ class Text(str):
     __slots__ = ()
 
 
-ALLOWED = (
-    " is not a record value; allowed are None, bool, int (64 bits), float, str, bytes, tuple, list, dict and Row, and no "
-    "subclasses"
-)
+class Unstable:
+    """Its content differs each time pickle asks for it."""
+
+    numbers = count()
+
+    def __getstate__(self) -> object:
+        return {"number": next(self.numbers)}
+
+
+class Holder:
+    def __init__(self, held: object) -> None:
+        self.held = held
+
+
 REFUSED = [
+    lambda: 1,
+    (number for number in ()),
+    memoryview(b"x"),
+    Lock(),
+    Unstable(),
+    Holder(memoryview(b"x")),
+    {Holder(Lock())},
+    "\ud800",
+    {"\udfff": 1},
+    Holder("\ud800"),
+    Row.of([1], ["\ud800"]),
+]
+OBJECTS = [
     Colour.RED,
     Text("a"),
     Point(1, 2),
     OrderedDict(a=1),
-    defaultdict(int),
+    defaultdict(int, a=1),
     np.int64(1),
     np.float64(1.0),
     {1, 2},
-    frozenset(),
+    frozenset(["a", 1]),
     bytearray(b"x"),
-    memoryview(b"x"),
     datetime.date(2024, 1, 1),
     1 + 2j,
     Fraction(1, 2),
-    object(),
     2**63,
     -(2**63) - 1,
-    2**64 - 1,
     2**200,
-    "\ud800",
-    {"\udfff": 1},
     {frozenset(): 1},
     {Row(1): 1},
     {(1, Colour.RED): 1},
-    {1: 2**63},
     {2**63: 1},
     Row(Colour.RED),
-    Row.of([1], ["\ud800"]),
+    Point([1], {2}),
 ]
 
 
@@ -70,11 +89,6 @@ def wrappings(value: object) -> list[object]:
 @pytest.mark.parametrize("value", REFUSED, ids=lambda v: type(v).__name__)
 def test_value_outside_closed_set_is_refused_anywhere(value: object) -> None:
     for wrapped in wrappings(value):
-        with pytest.raises(ValueNotAllowed, match="value") as refused:
-            check(wrapped)
-        with pytest.raises(ValueNotAllowed) as refused_copy:
-            checked_copy(wrapped)
-        assert str(refused_copy.value) == str(refused.value)
         buffer = bytearray(b"before")
         with pytest.raises(ValueNotAllowed, match="value"):
             encode_into(buffer, 1, wrapped)
@@ -83,6 +97,23 @@ def test_value_outside_closed_set_is_refused_anywhere(value: object) -> None:
             encode_value(wrapped)
         with pytest.raises(ValueNotAllowed, match="value"):
             fingerprint(None, wrapped)
+        if not isinstance(value, Unstable):
+            with pytest.raises(ValueNotAllowed, match="value") as refused:
+                check(wrapped)
+            with pytest.raises(ValueNotAllowed) as refused_copy:
+                checked_copy(wrapped)
+            assert str(refused_copy.value) == str(refused.value)
+
+
+@pytest.mark.parametrize("value", OBJECTS, ids=repr)
+def test_object_anywhere_inside_is_copied_and_decoded_exactly(value: object) -> None:
+    for wrapped in wrappings(value):
+        check(wrapped)
+        encoded = encode_value(wrapped)
+        for same in (decode_value(encoded), checked_copy(wrapped), copy_value(wrapped)):
+            assert same == wrapped
+            assert type(same) is type(wrapped)
+            assert encode_value(same) == encoded
 
 
 @pytest.mark.parametrize("value", [(1, "a"), (1, [2]), [1], "a", 5, None], ids=repr)
@@ -101,14 +132,13 @@ def test_invalid_timestamp_is_refused_and_loses_no_record(timestamp: int, value:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"a": [1, {2}]}, f"value['a'][1]: builtins.set{ALLOWED}: use a sorted list or tuple"),
-        (([Colour.RED],), f"value[0][0]: {__name__}.Colour{ALLOWED}: convert it with int(...)"),
-        ((1, 2**63), "value[1]: an int must fit 64 bits (Flink's Long), this has 64 and a sign"),
-        ({Row(1): 2}, "key of value: a dict key is None, bool, int, float, str, bytes or a tuple of these, got Row"),
+        (([Holder(Lock())],), "value[0][0].held: _thread.lock is not a record value: cannot pickle '_thread.lock' object"),
+        (lambda: 1, f"value: builtins.function is not a record value: no module has it as {__name__}.<lambda>"),
+        ({Holder("\ud800"): 1}, "key of value.held: text with a lone surrogate cannot be encoded: '\\ud800'"),
         ("a\ud800", "value: text with a lone surrogate cannot be encoded: 'a\\ud800'"),
     ],
 )  # fmt: skip
-def test_refusal_names_place_and_advice(value: object, message: str) -> None:
+def test_refusal_names_place_and_reason(value: object, message: str) -> None:
     with pytest.raises(ValueNotAllowed) as refused:
         check(value)
     assert str(refused.value) == message

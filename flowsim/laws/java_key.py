@@ -11,7 +11,6 @@ from typing import Final
 from flowsim.errors import BadInput
 from flowsim.values.types import TypeInformation, TypeKind, parse_type
 
-
 _STRING: Final = TypeInformation(TypeKind.STRING)
 
 

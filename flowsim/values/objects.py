@@ -17,7 +17,6 @@ from enum import Enum, IntEnum
 from fractions import Fraction
 from types import FunctionType
 from typing import Any, Final
-from uuid import UUID
 from weakref import WeakSet
 
 from flowsim.errors import ValueNotAllowed
@@ -166,7 +165,7 @@ def known(parts: Parts) -> object:
     return _known[parts.name]
 
 
-_IMMUTABLE: Final = (date, time, datetime, timedelta, timezone, Decimal, Fraction, UUID)
+_IMMUTABLE: Final = (date, time, datetime, timedelta, timezone, Decimal, Fraction)
 
 _PLAIN: Final = (
     *_IMMUTABLE,
@@ -187,7 +186,11 @@ _PLAIN: Final = (
 
 _CONTAINERS: Final = (Counter, OrderedDict, defaultdict, deque)
 
-_PLAIN_NAMES: Final = {f"{each.__module__}:{each.__qualname__}": each for each in (*_PLAIN, *_CONTAINERS)}
+_PLAIN_NAMES: Final[dict[str, type | None]] = {
+    **{f"{each.__module__}:{each.__qualname__}": each for each in (*_PLAIN, *_CONTAINERS)},
+    # Its module is not imported: it makes random numbers.
+    "uuid:UUID": None,
+}
 """Classes of Python without effects, which anyone may create."""
 
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import copyreg
 import sys
-from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta, timezone
-from decimal import Decimal
 from enum import Enum, IntEnum
-from fractions import Fraction
+from importlib import import_module
 from types import FunctionType
 from typing import Any, Final
 from weakref import WeakSet
@@ -165,32 +162,16 @@ def known(parts: Parts) -> object:
     return _known[parts.name]
 
 
-_IMMUTABLE: Final = (date, time, datetime, timedelta, timezone, Decimal, Fraction)
-
-_PLAIN: Final = (
-    *_IMMUTABLE,
-    bool,
-    bytearray,
-    bytes,
-    complex,
-    dict,
-    float,
-    frozenset,
-    int,
-    list,
-    range,
-    set,
-    str,
-    tuple,
-)
-
-_CONTAINERS: Final = (Counter, OrderedDict, defaultdict, deque)
-
-_PLAIN_NAMES: Final[dict[str, type | None]] = {
-    **{f"{each.__module__}:{each.__qualname__}": each for each in (*_PLAIN, *_CONTAINERS)},
-    # Its module is not imported: it makes random numbers.
-    "uuid:UUID": None,
-}
+# By name: the core imports no clock and nothing random.
+_IMMUTABLE: Final = frozenset(
+    ["datetime:date", "datetime:time", "datetime:datetime", "datetime:timedelta", "datetime:timezone", "decimal:Decimal",
+     "fractions:Fraction", "builtins:bool", "builtins:bytes", "builtins:complex", "builtins:float", "builtins:int",
+     "builtins:range", "builtins:str"]
+)  # fmt: skip
+_PLAIN: Final = _IMMUTABLE | frozenset(
+    ["builtins:bytearray", "builtins:dict", "builtins:frozenset", "builtins:list", "builtins:set", "builtins:tuple",
+     "collections:Counter", "collections:OrderedDict", "collections:defaultdict", "collections:deque", "uuid:UUID"]
+)  # fmt: skip
 """Classes of Python without effects, which anyone may create."""
 
 
@@ -202,8 +183,10 @@ def stored(parts: Parts) -> object:
     if parts.name in _known:
         return _known[parts.name]
     module = parts.name.partition(":")[0]
+    if parts.name in _PLAIN:
+        import_module(module)
     found = _imported(parts.name)
-    if parts.name not in _PLAIN_NAMES:
+    if parts.name not in _PLAIN:
         if not isinstance(found, type) or module.partition(".")[0] in sys.stdlib_module_names:
             raise ValueNotAllowed(f"the program has no class {parts.name.replace(':', '.')}, which a stored value has")
         if parts.making is Making.CALL and not issubclass(found, Enum):
@@ -218,7 +201,7 @@ class ShownObject(dict[str, object]):
 
 def has_text(parts: Parts) -> bool:
     """Returns True for objects that output shows by their ``str``, such as a date."""
-    return parts.making is Making.CALL and _PLAIN_NAMES.get(parts.name) in _PLAIN
+    return parts.making is Making.CALL and (parts.name in _IMMUTABLE or parts.name == "builtins:bytearray")
 
 
 def shown(parts: Parts) -> ShownObject:
@@ -244,7 +227,8 @@ def shown(parts: Parts) -> ShownObject:
 
 def copied(value: object, copy: Callable[[object], object]) -> object:
     """Returns a copy of an object whose parts ``copy`` copied; the same object if it is immutable or not a record value."""
-    if type(value) in _IMMUTABLE or isinstance(value, Enum):
+    kind = type(value)
+    if f"{kind.__module__}:{kind.__qualname__}" in _IMMUTABLE or isinstance(value, Enum):
         return value
     try:
         parts = parts_of(value)

@@ -130,7 +130,7 @@ def test_value_state_records_writes_and_clears_but_no_reads(backend: Backend) ->
 
 def test_refused_value_is_not_recorded(backend: Backend) -> None:
     with pytest.raises(ValueNotAllowed):
-        backend.store().get_state(ValueStateDescriptor("count", LONG)).update(object())
+        backend.store().get_state(ValueStateDescriptor("count", LONG)).update(memoryview(b"x"))
     with pytest.raises(ValueNotAllowed):
         backend.store().get_list_state(ListStateDescriptor("seen", LONG)).add(None)
     assert backend.shown() == []

@@ -104,7 +104,7 @@ NOT_SIMULATED: Final = (
         "connectors to services",
         "read the same records with `from_collection` or a source of `flowsim.connectors`, and write them with `print`",
         modules=tuple(f"datastream.connectors.{name}" for name in (
-            "cassandra", "dynamic_kafka", "elasticsearch", "hybrid_source", "jdbc", "kafka", "kinesis", "pulsar", "rabbitmq")),
+            "cassandra", "dynamic_kafka", "elasticsearch", "hybrid_source", "jdbc", "kinesis", "pulsar", "rabbitmq")),
     ),
     NotSimulated(
         "the JVM behind PyFlink",

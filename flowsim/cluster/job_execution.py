@@ -246,6 +246,8 @@ class JobExecutionResult:
     """The numbers of checkpoints; None for a job without."""
     is_interrupted: bool = False
     """True if Ctrl-C, SIGTERM or SIGHUP canceled the job."""
+    is_idle: bool = False
+    """True if the job was stopped because its unbounded sources had read all their records and nothing was left to do."""
 
     if not TYPE_CHECKING:
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from flowsim.cluster.deployment import Deployment
+from flowsim.cluster.exhausted_sources import wait_for_records
 from flowsim.cluster.job_execution import (
     JobExecutionResult,
     JobStatus,
@@ -85,7 +86,7 @@ class MiniCluster:
         self._failure: JobFailed | None = None
         self._too_long: RunTooLong | None = None
         self._status = JobStatus.FINISHED
-        self._is_interrupted = False
+        self._is_interrupted = self._is_idle = False
         self._report = ""
 
     def run(self) -> JobExecutionResult:
@@ -334,6 +335,11 @@ class MiniCluster:
     def _on_quiescent(self) -> None:
         """Ends the run when no task can run any more (D4)."""
         self._report, tasks = self.wait_for_report(), self._tasks()
+        if wait_for_records(tasks):
+            if self._master is None or not self._master.wait_for_next_checkpoint():
+                self._is_idle = True
+                self._end(JobStatus.STOPPED)
+            return
         status = self._options.components.status_when_quiescent(tasks)
         if status is JobStatus.DEADLOCKED:
             for task in tasks:
@@ -382,6 +388,7 @@ class MiniCluster:
             self._events.requested_snapshots(master),
             None if master is None or master.checkpoints is None else master.checkpoints.statistics.counts,
             self._is_interrupted,
+            self._is_idle,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from flowsim.connectors.source import unexpected_state
@@ -34,35 +34,58 @@ class BacklogRead(OperatorEvent):
     partition: int
 
 
+OwnerOf = Callable[[int, int], int]
+"""Returns the reader of a partition, by its index and the number of readers."""
+
+
+def partition_modulo_readers(partition: int, readers: int) -> int:
+    """Returns the reader of a partition of a generated log."""
+    return partition % readers
+
+
 class PartitionsOfLog:
     """Makes the enumerator of a log. Flink: KafkaSource."""
 
-    def __init__(self, splits: Iterable[PartitionSplit], backlog: Iterable[int], *, is_bounded: bool) -> None:
-        """``backlog``: the partitions that have records at the start."""
+    def __init__(
+        self,
+        splits: Iterable[PartitionSplit],
+        backlog: Iterable[int],
+        *,
+        is_bounded: bool,
+        owner_of: OwnerOf = partition_modulo_readers,
+    ) -> None:
+        """``backlog``: the partitions that have records at the start; ``owner_of`` returns the reader of a partition."""
         self._splits = tuple(splits)
         self._backlog = tuple(backlog)
         self._is_bounded = is_bounded
+        self._owner_of = owner_of
 
     def create_enumerator(self, context: SplitEnumeratorContext[object]) -> PartitionEnumerator:
         """Creates the enumerator of the first attempt."""
-        return PartitionEnumerator(context, self._splits, self._backlog, len(self._splits), self._is_bounded)
+        return self._enumerator(context, self._splits, self._backlog)
 
     def restore_enumerator(self, context: SplitEnumeratorContext[object], state: bytes) -> PartitionEnumerator:
         """Creates the enumerator from its state in a checkpoint. Raises BadInput for another state."""
         match decode_value(state):
             case (tuple(splits), tuple(backlog)):
-                return PartitionEnumerator(context, splits, backlog, len(self._splits), self._is_bounded)
+                return self._enumerator(context, splits, backlog)
             case other:
                 raise unexpected_state(other, "the partitions without a reader")
 
+    def _enumerator(
+        self, context: SplitEnumeratorContext[object], splits: Sequence[object], backlog: Sequence[object]
+    ) -> PartitionEnumerator:
+        partitions = len(self._splits)
+        return PartitionEnumerator(context, splits, backlog, partitions, self._is_bounded, self._owner_of)
+
 
 class PartitionEnumerator:
-    """Assigns partition i to reader i modulo the parallelism, as soon as the reader registers.
+    """Assigns each partition to its reader, as soon as the reader registers.
 
     Its state is the partitions without a reader, and those whose backlog is not read. Flink: KafkaSourceEnumerator.
     """
 
-    __slots__ = ("_context", "_pending", "_backlog", "_partitions", "_is_bounded")
+    __slots__ = ("_context", "_pending", "_backlog", "_partitions", "_is_bounded", "_owner_of")
 
     def __init__(
         self,
@@ -71,8 +94,10 @@ class PartitionEnumerator:
         backlog: Sequence[object],
         partitions: int,
         is_bounded: bool,
+        owner_of: OwnerOf,
     ) -> None:
         self._context = context
+        self._owner_of = owner_of
         self._partitions = partitions
         self._is_bounded = is_bounded
         self._pending = {split[0]: split for split in (partition_split_of(one, partitions) for one in splits)}
@@ -90,7 +115,7 @@ class PartitionEnumerator:
 
     def _assign(self, subtask: int) -> None:
         parallelism = self._context.current_parallelism
-        own = [partition for partition in sorted(self._pending) if partition % parallelism == subtask]
+        own = [partition for partition in sorted(self._pending) if self._owner_of(partition, parallelism) == subtask]
         if own:
             self._context.assign_splits({subtask: [self._pending.pop(partition) for partition in own]})
 

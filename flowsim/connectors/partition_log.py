@@ -157,8 +157,8 @@ class PartitionLog:
         offset: int,
     ) -> None:
         """``identity``: the seed and the name of the log; ``offset``: that of the first record to read."""
-        self.partition = partition
-        self.offset = offset
+        self.partition: Partition = partition
+        self.offset: int = offset
         self._index = index
         self._stride = stride
         self._draws = tuple(distribution.draw for distribution in fields.values())

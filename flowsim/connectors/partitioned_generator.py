@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from flowsim.connectors.generator import Distribution
-from flowsim.connectors.partition_enumerator import BacklogRead, PartitionsOfLog, PartitionSplit, partition_split_of
+from flowsim.connectors.partition_enumerator import PartitionsOfLog
 from flowsim.connectors.partition_log import AppendTimes, Burst, Partition, PartitionLog, Pause
+from flowsim.connectors.partitioned_reader import PartitionedReader
 from flowsim.errors import BadInput
-from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
-from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 from flowsim.units import NS_PER_MS
 
-__all__ = ["Burst", "Partition", "PartitionedGeneratorReader", "PartitionedGeneratorSource", "Pause"]
+__all__ = ["Burst", "Partition", "PartitionedGeneratorSource", "Pause"]
 
 StartingOffsets = Literal["earliest", "latest"] | int | Mapping[int, int]
 
@@ -62,6 +59,7 @@ class PartitionedGeneratorSource:
         if max_poll_records < 1:
             raise BadInput(f"{owner}: expected max_poll_records >= 1, got {max_poll_records}")
         self.partitions: tuple[Partition, ...] = tuple(partitions)
+        self.split_ids: Sequence[str] = [f"partition-{index}" for index in range(len(partitions))]
         self.fields: dict[str, Distribution] = dict(fields)
         self.timestamp_field = timestamp_field
         self.max_poll_records = max_poll_records
@@ -84,9 +82,25 @@ class PartitionedGeneratorSource:
             is_bounded=all(partition.records is not None for partition in self.partitions),
         )
 
-    def create_reader(self) -> PartitionedGeneratorReader:
+    def create_reader(self) -> PartitionedReader:
         """Creates a reader for one subtask."""
-        return PartitionedGeneratorReader(self)
+        return PartitionedReader(self)
+
+    def start_lag(self, index: int) -> int:
+        return self.partitions[index].start_lag
+
+    def open_log(self, index: int, offset: int, identity: tuple[int, str]) -> PartitionLog:
+        """Opens a partition; its records follow from the identity."""
+        return PartitionLog(
+            self.partitions[index],
+            index,
+            len(self.partitions),
+            self.fields,
+            identity,
+            self.start_timestamp_ms,
+            adds_timestamp=self.timestamp_field is not None,
+            offset=offset,
+        )
 
 
 def _first_offset(starting: StartingOffsets, index: int, partition: Partition) -> int:
@@ -99,163 +113,3 @@ def _first_offset(starting: StartingOffsets, index: int, partition: Partition) -
             f"{offset!r} for partition {index}"
         )
     return offset
-
-
-@dataclass(slots=True)
-class _Consumed:
-    """A partition that a reader reads."""
-
-    index: int
-    log: PartitionLog
-    identity: tuple[int, str]
-    due_ns: int
-    """When the next record can be read, on the clock of the task."""
-    is_in_backlog: bool
-    output: SourceOutput | None = None
-
-
-class PartitionedGeneratorReader:
-    """Reads its partitions in turn. Flink: KafkaSourceReader, KafkaPartitionSplitReader."""
-
-    __slots__ = (
-        "_source",
-        "_ctx",
-        "_added",
-        "_partitions",
-        "_paused",
-        "_polled",
-        "_shift_ns",
-        "_has_all",
-        "wake_time_ns",
-    )
-
-    hands_over = True
-
-    def __init__(self, source: PartitionedGeneratorSource) -> None:
-        self._source = source
-        self._ctx: OperatorContext
-        self._added: list[PartitionSplit] = []
-        self._partitions: deque[_Consumed] = deque()
-        """The partition that is read, then the others in their order."""
-        self._paused: set[str] = set()
-        self._polled = 0
-        """The records of the first partition since it came first."""
-        self._shift_ns = 0
-        self._has_all = False
-        self.wake_time_ns: int | None = None
-
-    def open(self, ctx: OperatorContext) -> None:
-        self._ctx = ctx
-
-    def add_splits(self, splits: Sequence[object]) -> None:
-        self._added += [partition_split_of(split, len(self._source.partitions)) for split in splits]
-
-    def notify_no_more_splits(self) -> None:
-        self._has_all = True
-
-    def poll_next(self, output: ReaderOutput) -> DataInputStatus:
-        if self._added:
-            self._begin_added(output)
-        clock = self._ctx.clock
-        while self._partitions:
-            first = self._partitions[0]
-            if self._polled >= self._source.max_poll_records or not self._is_ready(first):
-                if not self._go_to_next():
-                    return DataInputStatus.NOTHING_AVAILABLE
-                first = self._partitions[0]
-            if first.log.is_at_end:
-                self._end_first(output)
-                continue
-            value, timestamp = first.log.next_record()
-            if not first.log.is_at_end:
-                first.due_ns = self._start_ns + first.log.next_append_ns
-            self._polled += 1
-            if first.output is not None:
-                first.output.collect(value, timestamp)
-            if first.is_in_backlog:
-                self._check_backlog(first)
-            if clock.now_ns >= clock.batch_end_ns:
-                return DataInputStatus.MORE_AVAILABLE
-        self.wake_time_ns = None
-        return DataInputStatus.END_OF_DATA if self._has_all else DataInputStatus.NOTHING_AVAILABLE
-
-    def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
-        self._paused.update(splits_to_pause)
-        self._paused.difference_update(splits_to_resume)
-
-    def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
-        log_ns = self._ctx.clock.now_ns - self._start_ns
-        consumed = [
-            (partition.index, partition.log.offset, *partition.identity, log_ns) for partition in self._partitions
-        ]
-        return [*consumed, *self._added]
-
-    def position_of(self, split: object) -> tuple[str, int]:
-        index, offset, *_ = partition_split_of(split, len(self._source.partitions))
-        return _split_id(index), offset
-
-    def close(self) -> None:
-        """Does nothing: there are no resources."""
-
-    @property
-    def _start_ns(self) -> int:
-        """The start of the log on the clock of the task."""
-        return self._ctx.run_started_ns - self._shift_ns
-
-    def _begin_added(self, output: ReaderOutput) -> None:
-        ctx, source = self._ctx, self._source
-        for index, offset, seed, name, log_ns in self._added:
-            # A run that starts from a savepoint has a new clock, but the time of the log goes on.
-            self._shift_ns = max(self._shift_ns, log_ns - (ctx.clock.now_ns - ctx.run_started_ns))
-            identity = (ctx.run_seed if seed is None else seed, ctx.operator_id if name is None else name)
-            log = PartitionLog(
-                source.partitions[index],
-                index,
-                len(source.partitions),
-                source.fields,
-                identity,
-                source.start_timestamp_ms,
-                adds_timestamp=source.timestamp_field is not None,
-                offset=offset,
-            )
-            begun = _Consumed(index, log, identity, 0, source.partitions[index].start_lag > 0)
-            begun.output = output.create_output_for_split(_split_id(index))
-            self._partitions.append(begun)
-            if begun.is_in_backlog:
-                self._check_backlog(begun)
-        self._added = []
-        for partition in self._partitions:
-            partition.due_ns = self._start_ns + partition.log.next_append_ns
-
-    def _is_ready(self, one: _Consumed) -> bool:
-        """True if a record or the end of the partition can be read."""
-        if _split_id(one.index) in self._paused:
-            return False
-        return one.log.is_at_end or one.due_ns <= self._ctx.clock.now_ns
-
-    def _go_to_next(self) -> bool:
-        """Goes to the next partition that is ready; if there is none, sets the wake time and returns False."""
-        self._polled = 0
-        for _ in range(len(self._partitions)):
-            self._partitions.rotate(-1)
-            if self._is_ready(self._partitions[0]):
-                return True
-        waiting = [partition.due_ns for partition in self._partitions if _split_id(partition.index) not in self._paused]
-        self.wake_time_ns = min(waiting, default=None)
-        return False
-
-    def _end_first(self, output: ReaderOutput) -> None:
-        ended = self._partitions.popleft()
-        self._polled = 0
-        output.release_output_for_split(_split_id(ended.index))
-
-    def _check_backlog(self, one: _Consumed) -> None:
-        if one.log.offset >= one.log.partition.start_lag:
-            one.is_in_backlog = False
-            send = self._ctx.send_to_coordinator
-            if send is not None:
-                send(BacklogRead(one.index))
-
-
-def _split_id(index: int) -> str:
-    return f"partition-{index}"

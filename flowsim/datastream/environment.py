@@ -135,6 +135,8 @@ class StreamExecutionEnvironment(JobBuilder):
             raise TypeError(f"from_source: expected a WatermarkStrategy, got {watermark_strategy!r}")
         _check_source(source, "from_source")
         own = source.emits_watermarks and watermark_strategy.makes_no_watermarks
+        if type_info is None:
+            type_info = getattr(source, "produced_type", None)
         return self._source(source, None if own else watermark_strategy, source_name, type_info)
 
     def add_source(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from flowsim.connectors.kafka.topics import Topics, simulated_topics
 from flowsim.datastream.job_executor import JobExecutor, context_executor
 from flowsim.errors import BadInput, FlowsimError
 from flowsim.pyflink.import_finder import pyflink_imports
@@ -19,15 +20,20 @@ class ProgramFailed(FlowsimError):
     """The program raised an error, or ended with an exit code that is not 0."""
 
 
-def run_program(program: Path, arguments: Sequence[str], executor: JobExecutor) -> None:
-    """Runs a program with these arguments; ``executor`` runs its jobs.
+def run_program(program: Path, arguments: Sequence[str], executor: JobExecutor, topics: Topics | None = None) -> None:
+    """Runs a program with these arguments; ``executor`` runs its jobs, ``topics`` has what its Kafka sources read.
 
     The program is ``__main__``, and imports modules that are beside it. Raises BadInput for what flowsim does not do, with
     the line of the program; JobFailed or Deadlock for a job; ProgramFailed for any other error.
     """
     if not program.is_file():
         raise BadInput(f"{program}: no such file")
-    with pyflink_imports(), context_executor(executor), _arguments_of(program, arguments):
+    with (
+        pyflink_imports(),
+        context_executor(executor),
+        simulated_topics(topics),
+        _arguments_of(program, arguments),
+    ):
         try:
             runpy.run_path(str(program), run_name="__main__")
         except SystemExit as ended:

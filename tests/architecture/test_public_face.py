@@ -56,6 +56,14 @@ FROZEN = {
         Configuration Duration Instant Row Time TimestampAssigner TypeInformation Types WatermarkGenerator
         WatermarkOutput WatermarkStrategy
     """,
+    "flowsim.datastream.common.serialization": """
+        ByteArraySchema DeserializationSchema Encoder RowFieldExtractorSchema SerializationSchema SimpleStringSchema
+    """,
+    "flowsim.datastream.connectors.kafka": """
+        KafkaOffsetResetStrategy KafkaOffsetsInitializer KafkaRecordSerializationSchema
+        KafkaRecordSerializationSchemaBuilder KafkaSink KafkaSinkBuilder KafkaSource KafkaSourceBuilder KafkaTopicPartition
+        KafkaTopicSelector Topics simulated_topics
+    """,
     "flowsim.datastream.state": """
         AggregatingState AggregatingStateDescriptor AppendingState BroadcastState ListState ListStateDescriptor
         MapState MapStateDescriptor MergingState OperatorStateStore ReadOnlyBroadcastState ReducingState

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -15,6 +15,7 @@ from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json, PolicyName, RecordLevel, Seed, Until, default_out
 from flowsim.cli.summary import task_data
 from flowsim.cli.tables import show_text
+from flowsim.connectors.kafka.topics import Topics
 from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.pyflink.program import ProgramFailed, run_program
@@ -39,6 +40,14 @@ Out = Annotated[
         "--out", metavar="DIR", help="Directory of the recordings, DIR/1 for the first job; default out/<program>."
     ),
 ]
+Topic = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--topic",
+        metavar="NAME=FILE",
+        help="The records of a Kafka topic; FILE@10/s appends 10 a second while the job runs. docs/cli.md has the format.",
+    ),
+]
 Validate = Annotated[bool, typer.Option("--validate", help="Check the recordings with the laws.")]
 
 
@@ -50,6 +59,7 @@ def pyflink(
     policy: PolicyName = None,
     until: Until = None,
     out: Out = None,
+    topic: Topic = None,
     record: RecordLevel = "full",
     validate: Validate = False,
     json_output: Json = False,
@@ -66,32 +76,57 @@ def pyflink(
     executor = ProgramExecutor(
         seed, policy, duration_argument("--until", until), level, default_out(program) if out is None else out
     )
+    topics = Topics(_files_of_topics(topic or []))
     failure: FlowsimError | None = None
     try:
-        run_program(program, arguments or [], executor)
+        run_program(program, arguments or [], executor, topics)
     except (BadInput, ProgramFailed, JobFailed, Deadlock) as error:
         failure = error
+    written = topics.write_to(executor.out / "topics") if executor.out is not None else {}
     judged: JudgedProgram | None = None
     if validate:
         from flowsim.cli.judged_program import judged_program
 
         judged = judged_program(executor.runs, json_output)
-    return _answer(executor.runs, judged, failure)
+    return _answer(executor.runs, written, judged, failure)
 
 
-def _answer(runs: Sequence[ProgramRun], judged: JudgedProgram | None, failure: FlowsimError | None) -> Answer:
+def _files_of_topics(options: Sequence[str]) -> dict[str, str]:
+    files: dict[str, str] = {}
+    for option in options:
+        name, equals, file = option.partition("=")
+        if not equals or not file or name in files:
+            problem = "a topic is given twice" if name in files else f"got {option!r}"
+            raise BadInput(f"--topic: expected NAME=FILE, such as orders=orders.jsonl, once for each topic: {problem}")
+        files[name] = file
+    return files
+
+
+def _answer(
+    runs: Sequence[ProgramRun],
+    topics: Mapping[str, tuple[Path, int]],
+    judged: JudgedProgram | None,
+    failure: FlowsimError | None,
+) -> Answer:
     code = ExitCode.FINE
     if failure is not None:
         code = ExitCode.JOB_FAILED if isinstance(failure, JobFailed | Deadlock) else ExitCode.BAD_INPUT
     elif judged is not None and not judged.report.passed:
         code = ExitCode.BROKEN
-    document: dict[str, Any] = {"jobs": [_run_data(run) for run in runs], "exit_code": int(code)}
+    document: dict[str, Any] = {
+        "jobs": [_run_data(run) for run in runs],
+        "topics": [{"topic": name, "file": str(file), "records": records} for name, (file, records) in topics.items()],
+        "exit_code": int(code),
+    }
     if judged is not None:
         document["validation"] = judged.data()
 
     def show(console: Console) -> None:
         for number, run in enumerate(runs, 1):
             _show_run(console, number, run)
+        for name, (file, records) in topics.items():
+            text = f"topic     {name}: {count_text(records, 'record')} in {shlex.quote(str(file))}"
+            console.print(text, soft_wrap=True, markup=False)
         if not runs and failure is None:
             show_text(console, "the program executed no job")
         if judged is not None:
@@ -110,6 +145,7 @@ def _run_data(run: ProgramRun) -> dict[str, Any]:
         "tasks": [task_data(task) for task in result.tasks],
         "recording": None if run.recording is None else str(run.recording),
         "digest": run.digest,
+        "is_idle": result.is_idle,
         "error": None if result.error is None else error_data(result.error),
     }
 
@@ -122,6 +158,10 @@ def _show_run(console: Console, number: int, run: ProgramRun) -> None:
         f"job {number}     {run.job_name}: {result.status.value} after {duration_text(result.elapsed_ns)}, "
         f"{count_text(result.records_read, 'record')} read",
     )
+    if result.is_idle:
+        show_text(
+            console, "idle      its sources have read all records of their topics; on a cluster it would wait for more"
+        )
     if run.recording is not None:
         directory = shlex.quote(str(run.recording))
         console.print(f"recording {directory}", soft_wrap=True)

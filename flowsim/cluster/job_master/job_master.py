@@ -94,6 +94,7 @@ class JobMaster:
         self.coordinators = OperatorCoordinators(execution, self.actor, self.failover.on_global_failure)
         self._restored_id: int | None = None
         """From which checkpoint a region restarts, -1: none is complete; None: all tasks start or restart."""
+        self._checkpoint_before_idleness: int | None = None
         self.checkpoints: JobCheckpoints | None = None
         if settings.checkpointing is not None:
             self.checkpoints = JobCheckpoints(
@@ -130,6 +131,7 @@ class JobMaster:
 
     def deploy(self, subtask: int, task: StreamTask) -> TaskCheckpointing | None:
         """Makes ``task`` the current attempt of a subtask; returns its checkpoints, if the job has any."""
+        self._checkpoint_before_idleness = None
         execution = self.executions.subtasks[subtask].deploy(task)
         self.coordinators.on_deployed(subtask, task, execution.attempt_id.attempt, self._restored_id)
         if self.checkpoints is None:
@@ -171,8 +173,14 @@ class JobMaster:
     def _waits_for_checkpoint(self) -> bool:
         """True while a task waits for its final checkpoint, or for the savepoint of a stop (rule 4.15), and can get it.
 
-        A checkpoint needs all tasks running or finished: behind one that hangs before that, there is nothing to wait for.
+        Also after ``wait_for_next_checkpoint``. A checkpoint needs all tasks running or finished: behind one that hangs
+        before that, there is nothing to wait for.
         """
+        if (
+            self.checkpoints is not None
+            and self._checkpoint_before_idleness == self.checkpoints.store.latest_checkpoint_id
+        ):
+            return True
         attempts = [each.current_execution_attempt for each in self.executions.subtasks]
         return all(
             attempt is not None and attempt.task.state in (TaskState.RUNNING, TaskState.FINISHED)
@@ -184,6 +192,19 @@ class JobMaster:
             and attempt.task.checkpoints.waits_for_final_checkpoint
             for attempt in attempts
         )
+
+    def wait_for_next_checkpoint(self) -> bool:
+        """Lets an idle job go on until one more checkpoint, which commits what its sinks wrote.
+
+        Returns False if there was one since the job is idle, or if the job takes no periodic checkpoints.
+        """
+        checkpoints = self.checkpoints
+        if checkpoints is None or not checkpoints.coordinator.is_periodic_checkpointing_started:
+            return False
+        latest_id = checkpoints.store.latest_checkpoint_id
+        if self._checkpoint_before_idleness is None:
+            self._checkpoint_before_idleness = latest_id
+        return self._checkpoint_before_idleness == latest_id
 
     # Failover.
 

@@ -18,6 +18,8 @@ class DeliveryGuarantee(Enum):
     """Once: records become visible when their checkpoint completes."""
     AT_LEAST_ONCE = "at_least_once"
     """At least once: records are written at once, and those after the restored checkpoint are written again."""
+    NONE = "none"
+    """No guarantee. Here nothing is lost: sinks do the same as with AT_LEAST_ONCE."""
 
 
 class Sink(Protocol):

@@ -130,6 +130,11 @@ class SourceOperator(StreamOperator):
             return None
         return self._reader.wake_time_ns
 
+    @property
+    def has_read_all(self) -> bool:
+        """True if the reader waits for records that will never come, as that of a topic without further records."""
+        return bool(getattr(self._reader, "has_read_all", False))
+
     def initialize_state(self, context: StateInitializationContext) -> None:
         """Adds the restored splits to the reader, before it is registered (rule 12.111)."""
         self._reader_state = ReaderState(self._reader, context, self.ctx)

@@ -17,6 +17,8 @@ PACKAGES: Final = (
     "flowsim.datastream",
     "flowsim.datastream.window",
     "flowsim.datastream.common",
+    "flowsim.datastream.common.serialization",
+    "flowsim.datastream.connectors.kafka",
     "flowsim.datastream.state",
     "flowsim.datastream.functions",
     "flowsim.datastream.async_retry_strategies",

@@ -55,3 +55,42 @@ def test_laws_need_a_recording(flowsim: Any, program: str) -> None:
         2,
         "error: --validate needs a recording, but recording is off: use --record elements or full\n",
     )
+
+
+TOPICS = """
+from pyflink.common import SimpleStringSchema, WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink, KafkaSource
+
+source = KafkaSource.builder().set_bootstrap_servers("b").set_topics("orders")
+schema = KafkaRecordSerializationSchema.builder().set_topic("copied")
+serializer = schema.set_value_serialization_schema(SimpleStringSchema()).build()
+env = StreamExecutionEnvironment.get_execution_environment()
+orders = source.set_value_only_deserializer(SimpleStringSchema()).build()
+env.from_source(orders, WatermarkStrategy.no_watermarks(), "orders").sink_to(
+    KafkaSink.builder().set_bootstrap_servers("b").set_record_serializer(serializer).build()
+)
+env.execute("copy")
+"""
+
+
+def test_topics_are_read_from_files_and_written_to_files(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "copy.py").write_text(TOPICS)
+    (tmp_path / "orders.txt").write_text("a\nb\n")
+    given = ("--topic", f"orders={tmp_path}/orders.txt@2/s", "--out", str(tmp_path / "out"))
+    done = flowsim("pyflink", *given, str(tmp_path / "copy.py"))
+    file = tmp_path / "out" / "topics" / "copied.jsonl"
+    assert done.code == 0
+    assert "job 1     copy: stopped after 1 s, 2 records read\nidle      its sources have read all records" in done.out
+    assert f"topic     copied: 2 records in {file}\n" in done.out
+    assert file.read_text() == '{"value":"a","timestamp":1500}\n{"value":"b","timestamp":2000}\n'
+    document = flowsim("pyflink", *given, "--json", str(tmp_path / "copy.py")).document
+    assert document["topics"] == [{"topic": "copied", "file": str(file), "records": 2}]
+    assert document["jobs"][0]["is_idle"] is True
+
+
+@pytest.mark.parametrize("topics", [["orders"], ["orders="], ["a=b", "a=c"], ["a/b=c"]])
+def test_topic_needs_a_name_and_one_file(flowsim: Any, program: str, topics: list[str]) -> None:
+    done = flowsim("pyflink", *(each for topic in topics for each in ("--topic", topic)), program, "--minus", "0")
+    assert done.code == 2
+    assert "topic: expected " in done.err

@@ -93,9 +93,13 @@ def test_name_that_is_not_simulated_can_be_imported_and_annotated_but_not_used()
             ):
                 use()
         with pytest.raises(
-            BadInput, match=r"^KafkaSource.builder: .*\(connectors to services\): read the same records"
+            BadInput, match=r"^PulsarSource.builder: .*\(connectors to services\): read the same records"
         ):
-            import_module("pyflink.datastream.connectors").KafkaSource.builder()
+            import_module("pyflink.datastream.connectors").PulsarSource.builder()
+        with pytest.raises(
+            BadInput, match=r"^FlinkKafkaConsumer: Flink 2\.3\.0 does not have this class: use KafkaSource$"
+        ):
+            import_module("pyflink.datastream.connectors.kafka").FlinkKafkaConsumer("orders", None, {})
         with pytest.raises(
             BadInput, match=r"^AvroSchema.parse_string: flowsim does not have this class of pyflink.datastream"
         ):

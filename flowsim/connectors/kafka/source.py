@@ -1,0 +1,274 @@
+"""A source that reads the topics of a simulated broker. Flink: KafkaSource, KafkaSourceBuilder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from flowsim.connectors.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
+from flowsim.connectors.kafka.topic_files import TopicRecord
+from flowsim.connectors.kafka.topics import Topics, checked_topic, topics_of_context
+from flowsim.connectors.partition_enumerator import PartitionsOfLog
+from flowsim.connectors.partitioned_reader import PartitionedReader
+from flowsim.connectors.schemas import DeserializationSchema
+from flowsim.connectors.source import unexpected_state
+from flowsim.errors import BadInput
+from flowsim.values.java_hash_code import java_hash
+from flowsim.values.types import TypeInformation
+
+_MAX_POLL_RECORDS: Final = "max.poll.records"
+
+
+class KafkaSource:
+    """Reads partitions of topics, each as a split with its own event time. Flink: KafkaSource.
+
+    A record is read when it is appended; its timestamp is that of the record. An unbounded source does not end: the run
+    is stopped when nothing is left to do.
+    """
+
+    kind = "kafka"
+    emits_watermarks = False
+    needs_cost = False
+    required_parallelism = None
+
+    def __init__(
+        self,
+        partitions: Mapping[KafkaTopicPartition, Sequence[TopicRecord]],
+        schema: DeserializationSchema,
+        starting: KafkaOffsetsInitializer,
+        stopping: KafkaOffsetsInitializer | None,
+        *,
+        is_bounded: bool,
+        max_poll_records: int,
+    ) -> None:
+        """``partitions``: the records of each. ``KafkaSource.builder()`` finds them."""
+        self.partitions: tuple[KafkaTopicPartition, ...] = tuple(partitions)
+        self.split_ids: Sequence[str] = [str(partition) for partition in self.partitions]
+        self.is_bounded: bool = is_bounded
+        self.max_poll_records: int = max_poll_records
+        self._records = tuple(_in_order_of_append(records) for records in partitions.values())
+        self._schema = schema
+        pairs = list(zip(self.partitions, self._records, strict=True))
+        self._first = [starting.offset_of(*pair, is_start=True) for pair in pairs]
+        self._stop = [None if stopping is None else stopping.offset_of(*pair, is_start=False) for pair in pairs]
+
+    @staticmethod
+    def builder() -> KafkaSourceBuilder:
+        """Creates a builder."""
+        return KafkaSourceBuilder()
+
+    @property
+    def params(self) -> Mapping[str, object]:
+        topics = sorted({partition.topic for partition in self.partitions})
+        return {"topics": topics, "partitions": len(self.partitions), "bounded": self.is_bounded}
+
+    @property
+    def produced_type(self) -> TypeInformation | None:
+        """The type of the records, by their schema."""
+        return self._schema.produced_type
+
+    @property
+    def enumerator_factory(self) -> PartitionsOfLog:
+        """Makes the enumerator that assigns the partitions."""
+        splits = [(index, first, None, self.split_ids[index], 0) for index, first in enumerate(self._first)]
+        return PartitionsOfLog(splits, (), is_bounded=self.is_bounded, owner_of=self._owner_of)
+
+    def create_reader(self) -> PartitionedReader:
+        """Creates a reader for one subtask."""
+        return PartitionedReader(self)
+
+    def start_lag(self, index: int) -> int:
+        """Returns 0: a KafkaSource reports no backlog."""
+        return 0
+
+    def open_log(self, index: int, offset: int, identity: tuple[int, str]) -> TopicPartitionLog:
+        """Opens a partition. Raises BadInput for the state of another partition."""
+        if identity[1] != self.split_ids[index]:
+            raise unexpected_state(identity[1], f"an offset of {self.split_ids[index]}")
+        return TopicPartitionLog(self._records[index], offset, self._stop[index], self._schema, self.split_ids[index])
+
+    def _owner_of(self, index: int, readers: int) -> int:
+        """Returns the reader of a partition. Flink: KafkaSourceEnumerator.getSplitOwner."""
+        partition = self.partitions[index]
+        start = (java_hash(partition.topic) * 31 & 0x7FFFFFFF) % readers
+        return (start + partition.partition) % readers
+
+
+def _in_order_of_append(records: Sequence[TopicRecord]) -> Sequence[TopicRecord]:
+    return sorted(records, key=lambda record: record.append_ns)
+
+
+class TopicPartitionLog:
+    """The records of a partition of a topic, from an offset on."""
+
+    __slots__ = ("offset", "_records", "_stop", "_schema", "_name")
+
+    def __init__(
+        self, records: Sequence[TopicRecord], offset: int, stop: int | None, schema: DeserializationSchema, name: str
+    ) -> None:
+        """``stop``: the offset at which reading ends; None: never."""
+        self.offset: int = offset
+        self._records = records
+        self._stop = stop
+        self._schema = schema
+        self._name = name
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._stop is not None and self.offset >= self._stop
+
+    @property
+    def next_append_ns(self) -> int | None:
+        return self._records[self.offset].append_ns if self.offset < len(self._records) else None
+
+    def next_record(self) -> tuple[object, int | None] | None:
+        record = self._records[self.offset]
+        try:
+            value = self._schema.deserialize(record.value)
+        except BadInput as error:
+            raise BadInput(f"{self._name}, offset {self.offset}: {error}") from error
+        self.offset += 1
+        return None if value is None else (value, record.kafka_timestamp_ms)
+
+
+class KafkaSourceBuilder:
+    """Builds a KafkaSource. Flink: KafkaSourceBuilder.
+
+    Properties of consumers have no effect, apart from ``max.poll.records``.
+    """
+
+    def __init__(self) -> None:
+        self._properties: dict[str, str] = {}
+        self._topics: tuple[str, ...] = ()
+        self._pattern: re.Pattern[str] | None = None
+        self._partitions: tuple[KafkaTopicPartition, ...] = ()
+        self._schema: DeserializationSchema | None = None
+        self._starting = KafkaOffsetsInitializer.earliest()
+        self._stopping: KafkaOffsetsInitializer | None = None
+        self._is_bounded = False
+
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
+        """Sets the brokers, which are not contacted."""
+        return self.set_property("bootstrap.servers", bootstrap_servers)
+
+    def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
+        """Sets the consumer group, which has committed no offsets."""
+        return self.set_property("group.id", group_id)
+
+    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
+        return self.set_property("client.id.prefix", prefix)
+
+    def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
+        self._properties[key] = value
+        return self
+
+    def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder:
+        self._properties |= props
+        return self
+
+    def set_topics(self, *topics: str) -> KafkaSourceBuilder:
+        """Reads all partitions of these topics."""
+        self._check_one_subscription("topics")
+        self._topics = tuple(checked_topic(topic, "KafkaSource.set_topics") for topic in topics)
+        return self
+
+    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
+        """Reads the topics that have records here and match a regular expression."""
+        self._check_one_subscription("topic pattern")
+        try:
+            self._pattern = re.compile(topic_pattern)
+        except re.error as error:
+            raise BadInput(f"KafkaSource.set_topic_pattern: {topic_pattern!r:.60}: {error}") from None
+        return self
+
+    def set_partitions(self, partitions: Iterable[KafkaTopicPartition]) -> KafkaSourceBuilder:
+        """Reads these partitions."""
+        self._check_one_subscription("partitions")
+        self._partitions = tuple(sorted(partitions, key=lambda one: (one.topic, one.partition)))
+        return self
+
+    def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+        """Sets where reading starts; by default at the earliest records."""
+        self._starting = _checked_offsets(starting_offsets_initializer, "set_starting_offsets")
+        return self
+
+    def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+        """Reads each partition up to an offset; the source does not end."""
+        self._stopping = _checked_offsets(stopping_offsets_initializer, "set_unbounded")
+        self._is_bounded = False
+        return self
+
+    def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
+        """Reads each partition up to an offset; then the source ends."""
+        self._stopping = _checked_offsets(stopping_offsets_initializer, "set_bounded")
+        self._is_bounded = True
+        return self
+
+    def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> KafkaSourceBuilder:
+        """Sets how the value of a record is read; its key is ignored."""
+        if not isinstance(deserialization_schema, DeserializationSchema):
+            raise BadInput(
+                "KafkaSource.set_value_only_deserializer: expected a DeserializationSchema such as SimpleStringSchema(), "
+                f"got {deserialization_schema!r:.60}"
+            )
+        self._schema = deserialization_schema
+        return self
+
+    def build(self) -> KafkaSource:
+        """Reads the records of the topics. Raises BadInput for a topic without records here, or a setting that lacks."""
+        if self._schema is None:
+            raise BadInput("KafkaSource: no deserializer is set: call set_value_only_deserializer(...)")
+        if not self._properties.get("bootstrap.servers"):
+            raise BadInput("KafkaSource: no brokers are set: call set_bootstrap_servers(...)")
+        partitions = self._read_partitions(topics_of_context("KafkaSource"))
+        records = sum(map(len, partitions.values()))
+        if records and not any(
+            self._starting.offset_of(one, found, is_start=True) < len(found) for one, found in partitions.items()
+        ):
+            raise BadInput(
+                f"KafkaSource: it starts after all {records} records of {', '.join(map(str, partitions))}, which are "
+                "there before the job: append them while it runs, by --topic NAME=FILE@10/s or append_ms, or start at the "
+                "earliest offsets"
+            )
+        return KafkaSource(
+            partitions,
+            self._schema,
+            self._starting,
+            self._stopping,
+            is_bounded=self._is_bounded,
+            max_poll_records=self._max_poll_records(),
+        )
+
+    def _read_partitions(self, topics: Topics) -> dict[KafkaTopicPartition, list[TopicRecord]]:
+        names = self._topics or tuple({one.topic: None for one in self._partitions})
+        if self._pattern is not None:
+            names = tuple(name for name in topics.names if self._pattern.fullmatch(name))
+        if not names:
+            found = "no topic here matches the pattern" if self._pattern else "no topics or partitions are set"
+            raise BadInput(f"KafkaSource: {found}: call set_topics(...)")
+        partitions: dict[KafkaTopicPartition, list[TopicRecord]] = {}
+        for name in dict.fromkeys(names):
+            records = topics.records(name)
+            for number in range(1 + max((record.partition for record in records), default=0)):
+                partitions[KafkaTopicPartition(name, number)] = [one for one in records if one.partition == number]
+        for wanted in self._partitions:
+            if wanted not in partitions:
+                raise BadInput(f"KafkaSource: the topic {wanted.topic!r} has no partition {wanted.partition} here")
+        return {one: partitions[one] for one in self._partitions or partitions}
+
+    def _max_poll_records(self) -> int:
+        text = str(self._properties.get(_MAX_POLL_RECORDS, "500"))
+        if not text.isdecimal() or int(text) < 1:
+            raise BadInput(f"KafkaSource: {_MAX_POLL_RECORDS}: expected an integer >= 1, got {text!r:.60}")
+        return int(text)
+
+    def _check_one_subscription(self, asked: str) -> None:
+        if self._topics or self._pattern or self._partitions:
+            raise BadInput(f"KafkaSource: cannot set {asked}: topics, a topic pattern or partitions are already set")
+
+
+def _checked_offsets(offsets: KafkaOffsetsInitializer, method: str) -> KafkaOffsetsInitializer:
+    if not isinstance(offsets, KafkaOffsetsInitializer):
+        raise BadInput(f"KafkaSource.{method}: expected a KafkaOffsetsInitializer, got {offsets!r:.60}")
+    return offsets

@@ -32,19 +32,21 @@ def checked_assignment(assignment: Assignment, owner: str) -> Assignment:
 class SplitsOnRequest:
     """Makes the enumerator of a known list of splits, which are values of the closed set. Flink: FileSource."""
 
-    def __init__(self, splits: Iterable[object]) -> None:
+    def __init__(self, splits: Iterable[object], *, is_bounded: bool = True) -> None:
+        """``is_bounded``: False if readers wait for further splits, which never come."""
         self._splits = tuple(splits)
+        self._is_bounded = is_bounded
 
     def create_enumerator(self, context: SplitEnumeratorContext[object]) -> RequestedSplits:
         """Creates the enumerator of the first attempt."""
-        return RequestedSplits(context, self._splits)
+        return RequestedSplits(context, self._splits, self._is_bounded)
 
     def restore_enumerator(self, context: SplitEnumeratorContext[object], state: bytes) -> RequestedSplits:
         """Creates the enumerator from the splits that a checkpoint contains. Raises BadInput for another state."""
         splits = decode_value(state)
         if not isinstance(splits, tuple):
             raise unexpected_state(splits, "the splits without a reader")
-        return RequestedSplits(context, splits)
+        return RequestedSplits(context, splits, self._is_bounded)
 
 
 class RequestedSplits:
@@ -53,11 +55,14 @@ class RequestedSplits:
     Its state is the splits without a reader. Flink: StaticFileSplitEnumerator.
     """
 
-    __slots__ = ("_context", "_splits")
+    __slots__ = ("_context", "_splits", "_is_bounded")
 
-    def __init__(self, context: SplitEnumeratorContext[object], splits: Sequence[object]) -> None:
+    def __init__(
+        self, context: SplitEnumeratorContext[object], splits: Sequence[object], is_bounded: bool = True
+    ) -> None:
         self._context = context
         self._splits = deque(splits)
+        self._is_bounded = is_bounded
 
     def start(self) -> None:
         """Does nothing: readers request their splits."""
@@ -68,7 +73,7 @@ class RequestedSplits:
             return
         if self._splits:
             self._context.assign_splits({subtask: [self._splits.popleft()]})
-        else:
+        elif self._is_bounded:
             self._context.signal_no_more_splits(subtask)
 
     def add_splits_back(self, splits: Sequence[object], subtask: int) -> None:
@@ -114,6 +119,11 @@ class SplitRequests:
                 self._is_waiting = True
                 send(RequestSplitEvent())
         return not self._has_all
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while a request has no answer."""
+        return self._is_waiting
 
     def answered(self) -> None:
         """Splits have come."""

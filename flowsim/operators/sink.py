@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from flowsim.operators.stream_operator import OperatorContext, Value
+from flowsim.timers.processing_time_service import ProcessingTimeService
 
 WRITER_STATE: Final = "writer_raw_states"
 """The name of the state of the writers in a checkpoint."""
@@ -23,12 +24,19 @@ class InitContext:
     """The number of earlier attempts of this subtask."""
     restored_checkpoint_id: int | None = None
     """The checkpoint from which the attempt starts; None: it starts without state."""
+    processing_time: ProcessingTimeService | None = None
+    """The clock of the task, and its timers; None in tests of single writers."""
 
     @staticmethod
     def of(ctx: OperatorContext, restored_checkpoint_id: int | None) -> InitContext:
         """Returns the context of an operator's subtask."""
         return InitContext(
-            ctx.operator_name, ctx.subtask_index, ctx.parallelism, ctx.attempt_number, restored_checkpoint_id
+            ctx.operator_name,
+            ctx.subtask_index,
+            ctx.parallelism,
+            ctx.attempt_number,
+            restored_checkpoint_id,
+            ctx.processing_time,
         )
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from flowsim.connectors.file_system.folders import output_folder
 from flowsim.connectors.kafka.topics import Topics, simulated_topics
 from flowsim.datastream.job_executor import JobExecutor, context_executor
 from flowsim.errors import BadInput, FlowsimError
@@ -20,8 +21,16 @@ class ProgramFailed(FlowsimError):
     """The program raised an error, or ended with an exit code that is not 0."""
 
 
-def run_program(program: Path, arguments: Sequence[str], executor: JobExecutor, topics: Topics | None = None) -> None:
+def run_program(
+    program: Path,
+    arguments: Sequence[str],
+    executor: JobExecutor,
+    topics: Topics | None = None,
+    files: Path | None = None,
+) -> None:
     """Runs a program with these arguments; ``executor`` runs its jobs, ``topics`` has what its Kafka sources read.
+
+    Its file sinks write below ``files``; None: where the program says.
 
     The program is ``__main__``, and imports modules that are beside it. Raises BadInput for what flowsim does not do, with
     the line of the program; JobFailed or Deadlock for a job; ProgramFailed for any other error.
@@ -32,6 +41,7 @@ def run_program(program: Path, arguments: Sequence[str], executor: JobExecutor, 
         pyflink_imports(),
         context_executor(executor),
         simulated_topics(topics),
+        output_folder(files),
         _arguments_of(program, arguments),
     ):
         try:

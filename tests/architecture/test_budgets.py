@@ -14,7 +14,7 @@ LINES_OF_PYTHON = {
     "cli": 7_850,
     "cluster": 5_650,
     "conform": 3_480,
-    "connectors": 8_200,
+    "connectors": 9_100,
     "datastream": 5_080,
     "explore": 2_800,
     "export": 1_300,

@@ -59,6 +59,10 @@ FROZEN = {
     "flowsim.datastream.common.serialization": """
         ByteArraySchema DeserializationSchema Encoder RowFieldExtractorSchema SerializationSchema SimpleStringSchema
     """,
+    "flowsim.datastream.connectors.file_system": """
+        BucketAssigner DefaultRollingPolicy FileEnumeratorProvider FileSink FileSource FileSourceBuilder
+        FileSplitAssignerProvider OnCheckpointRollingPolicy OutputFileConfig RollingPolicy StreamFormat
+    """,
     "flowsim.datastream.connectors.kafka": """
         KafkaOffsetResetStrategy KafkaOffsetsInitializer KafkaRecordSerializationSchema
         KafkaRecordSerializationSchemaBuilder KafkaSink KafkaSinkBuilder KafkaSource KafkaSourceBuilder KafkaTopicPartition

@@ -15,6 +15,7 @@ from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json, PolicyName, RecordLevel, Seed, Until, default_out
 from flowsim.cli.summary import task_data
 from flowsim.cli.tables import show_text
+from flowsim.connectors.file_system.folders import empty_output_folder
 from flowsim.connectors.kafka.topics import Topics
 from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed
 from flowsim.facts.kinds import Level
@@ -73,22 +74,23 @@ def pyflink(
     level = Level[(record or "full").upper()]
     if validate and level is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
-    executor = ProgramExecutor(
-        seed, policy, duration_argument("--until", until), level, default_out(program) if out is None else out
-    )
+    out = default_out(program) if out is None else out
+    executor = ProgramExecutor(seed, policy, duration_argument("--until", until), level, out)
+    files = out / "files"
+    empty_output_folder(files)
     topics = Topics(_files_of_topics(topic or []))
     failure: FlowsimError | None = None
     try:
-        run_program(program, arguments or [], executor, topics)
+        run_program(program, arguments or [], executor, topics, files)
     except (BadInput, ProgramFailed, JobFailed, Deadlock) as error:
         failure = error
-    written = topics.write_to(executor.out / "topics") if executor.out is not None else {}
+    written = topics.write_to(out / "topics")
     judged: JudgedProgram | None = None
     if validate:
         from flowsim.cli.judged_program import judged_program
 
         judged = judged_program(executor.runs, json_output)
-    return _answer(executor.runs, written, judged, failure)
+    return _answer(executor.runs, written, files if files.exists() else None, judged, failure)
 
 
 def _files_of_topics(options: Sequence[str]) -> dict[str, str]:
@@ -105,6 +107,7 @@ def _files_of_topics(options: Sequence[str]) -> dict[str, str]:
 def _answer(
     runs: Sequence[ProgramRun],
     topics: Mapping[str, tuple[Path, int]],
+    files: Path | None,
     judged: JudgedProgram | None,
     failure: FlowsimError | None,
 ) -> Answer:
@@ -116,6 +119,7 @@ def _answer(
     document: dict[str, Any] = {
         "jobs": [_run_data(run) for run in runs],
         "topics": [{"topic": name, "file": str(file), "records": records} for name, (file, records) in topics.items()],
+        "files": None if files is None else str(files),
         "exit_code": int(code),
     }
     if judged is not None:
@@ -127,6 +131,8 @@ def _answer(
         for name, (file, records) in topics.items():
             text = f"topic     {name}: {count_text(records, 'record')} in {shlex.quote(str(file))}"
             console.print(text, soft_wrap=True, markup=False)
+        if files is not None:
+            console.print(f"files     below {shlex.quote(str(files))}", soft_wrap=True, markup=False)
         if not runs and failure is None:
             show_text(console, "the program executed no job")
         if judged is not None:

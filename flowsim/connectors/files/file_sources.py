@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from operator import length_hint
 from pathlib import Path
+from typing import Protocol
 
-from flowsim.connectors.files.columns import Column, RowFile, Rows, columns_of
+from flowsim.connectors.files.columns import Column, RowFile, columns_of
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.connectors.files.json_lines_file import JsonLinesFile
 from flowsim.connectors.source import unexpected_state
@@ -105,6 +106,19 @@ class JsonLinesSource(_FileSource):
         super().__init__([JsonLinesFile(file, columns) for file in files], assignment, owner)
 
 
+class SplitFile(Protocol):
+    """A file that is read record by record."""
+
+    file: InputFile
+    path: str
+
+    def blocks(self, first_row: int = 0) -> Iterator[Sequence[Value]]:
+        """Yields blocks of records in file order, from record ``first_row`` on, counted from 0."""
+
+    def place_of_row(self, row: int) -> str | None:
+        """File, without folder, and line or row of a record, counted from 0; None if it is unknown."""
+
+
 class FilesReader:
     """Reads files one after the other. Flink: FileSourceReader.
 
@@ -129,13 +143,13 @@ class FilesReader:
     wake_time_ns = None
     hands_over = True
 
-    def __init__(self, files: Sequence[RowFile], assignment: Assignment) -> None:
+    def __init__(self, files: Sequence[SplitFile], assignment: Assignment) -> None:
         self._files = files
         self._requests = None if assignment == "fixed" else SplitRequests()
-        self._file: RowFile | None = None
+        self._file: SplitFile | None = None
         self._split: str | None = None
         self._paused = False
-        self._waiting: deque[tuple[RowFile, int]] | None = None
+        self._waiting: deque[tuple[SplitFile, int]] | None = None
         """The files after the current one, each with its first row."""
 
     def open(self, ctx: OperatorContext) -> None:
@@ -144,7 +158,7 @@ class FilesReader:
         if self._waiting is None:
             share = [] if self._requests is not None else self._files[ctx.subtask_index :: ctx.parallelism]
             self._waiting = deque((file, 0) for file in share)
-        self._blocks: Iterator[Rows] = iter(())
+        self._blocks: Iterator[Sequence[Value]] = iter(())
         self._values: Iterator[Value] = iter(())
         self._next_block_row = 0
         """The row after the current block."""
@@ -193,7 +207,7 @@ class FilesReader:
         if self._requests is not None:
             self._requests.notify_no_more_splits()
 
-    def _file_and_row(self, split: object) -> tuple[RowFile, int]:
+    def _file_and_row(self, split: object) -> tuple[SplitFile, int]:
         match split:
             case (str(name), int(row)):
                 for file in self._files:
@@ -209,6 +223,11 @@ class FilesReader:
     def position_of(self, split: object) -> tuple[str, int]:
         file, row = self._file_and_row(split)
         return file.file.path.name, row
+
+    @property
+    def has_read_all(self) -> bool:
+        """True if the reader waits for a file that its enumerator does not have."""
+        return self._requests is not None and self._requests.is_waiting
 
     def place_of_record(self, output: ReaderOutput) -> str | None:
         """Where the last record of the current split comes from."""

@@ -18,6 +18,7 @@ PACKAGES: Final = (
     "flowsim.datastream.window",
     "flowsim.datastream.common",
     "flowsim.datastream.common.serialization",
+    "flowsim.datastream.connectors.file_system",
     "flowsim.datastream.connectors.kafka",
     "flowsim.datastream.state",
     "flowsim.datastream.functions",

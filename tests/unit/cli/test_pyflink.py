@@ -94,3 +94,25 @@ def test_topic_needs_a_name_and_one_file(flowsim: Any, program: str, topics: lis
     done = flowsim("pyflink", *(each for topic in topics for each in ("--topic", topic)), program, "--minus", "0")
     assert done.code == 2
     assert "topic: expected " in done.err
+
+
+FILES = """
+from pyflink.common import Encoder
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.file_system import FileSink
+
+env = StreamExecutionEnvironment.get_execution_environment()
+sink = FileSink.for_row_format("s3://bucket/out", Encoder.simple_string_encoder()).build()
+env.from_collection([1, 2]).sink_to(sink)
+env.execute("files")
+"""
+
+
+def test_files_are_below_the_output_folder_which_each_run_replaces(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(FILES)
+    out = tmp_path / "out"
+    for _ in range(2):
+        done = flowsim("pyflink", "--out", str(out), "--record", "off", str(tmp_path / "program.py"))
+        assert (done.code, f"files     below {out}/files\n" in done.out) == (0, True)
+        bucket = out / "files" / "s3" / "bucket" / "out" / "1970-01-01--00"
+        assert {path.name: path.read_text() for path in bucket.iterdir()} == {"part-0-0": "1\n2\n"}

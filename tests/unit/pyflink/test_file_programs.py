@@ -1,0 +1,54 @@
+"""Programs that read and write files run as they are; what they write is below the folder of the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowsim.connectors.kafka.topics import Topics
+from flowsim.pyflink import ProgramExecutor, run_program
+
+WORD_COUNT = """
+import sys
+from pyflink.common import Encoder, Types, WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.file_system import (
+    BucketAssigner, FileSink, FileSource, OutputFileConfig, RollingPolicy, StreamFormat
+)
+
+env = StreamExecutionEnvironment.get_execution_environment()
+source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), sys.argv[1]).process_static_file_set()
+words = env.from_source(source.build(), WatermarkStrategy.for_monotonous_timestamps(), "file_source")
+counts = (words.flat_map(lambda line: line.split(), Types.STRING()).map(lambda word: (word, 1))
+    .key_by(lambda pair: pair[0]).reduce(lambda a, b: (a[0], a[1] + b[1])))
+counts.map(lambda pair: f"{pair[0]}={pair[1]}", Types.STRING()).sink_to(
+    FileSink.for_row_format(sys.argv[2], Encoder.simple_string_encoder())
+    .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    .with_output_file_config(OutputFileConfig.builder().with_part_prefix("counts").with_part_suffix(".txt").build())
+    .with_rolling_policy(RollingPolicy.default_rolling_policy()).build())
+env.execute("count")
+env.from_source(FileSource.for_record_stream_format(StreamFormat.text_line_format(), sys.argv[2]).build(),
+                WatermarkStrategy.no_watermarks(), "counts").print()
+env.execute("print")
+"""
+
+
+def test_second_job_reads_the_files_of_the_first_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, words = tmp_path / "program.py", tmp_path / "words.txt"
+    program.write_text(WORD_COUNT)
+    words.write_text("to be\nor to\n")
+    output = tmp_path / "nowhere" / "output"
+    run_program(program, [str(words), f"file://{output}"], ProgramExecutor(), Topics(), tmp_path / "out" / "files")
+    assert capsys.readouterr().out == "to=1\nbe=1\nor=1\nto=2\n"
+    assert not output.exists()
+    written = tmp_path / "out" / "files" / output.relative_to("/") / "counts-0-0.txt"
+    assert written.read_text() == "to=1\nbe=1\nor=1\nto=2\n"
+
+
+def test_without_a_folder_of_the_run_files_are_where_the_program_says(tmp_path: Path) -> None:
+    program, words = tmp_path / "program.py", tmp_path / "words.txt"
+    program.write_text(WORD_COUNT)
+    words.write_text("to\n")
+    run_program(program, [str(words), str(tmp_path / "output")], ProgramExecutor())
+    assert (tmp_path / "output" / "counts-0-0.txt").read_text() == "to=1\n"

@@ -117,9 +117,14 @@ NOT_SIMULATED: Final = (
 
 def refuse_option(key: str, asked: str | None = None) -> None:
     """Raises BadInput if an option belongs to a feature that is not simulated; ``asked``: the call that sets it."""
-    for feature in NOT_SIMULATED:
-        if feature.has_option(key):
-            raise BadInput(feature.message(asked or f"configuration: {key}"))
+    feature = feature_of_option(key)
+    if feature is not None:
+        raise BadInput(feature.message(asked or f"configuration: {key}"))
+
+
+def feature_of_option(key: str) -> NotSimulated | None:
+    """Returns the feature to which an option belongs, None if it is simulated or unknown."""
+    return next((feature for feature in NOT_SIMULATED if feature.has_option(key)), None)
 
 
 def feature_of_module(name: str) -> NotSimulated | None:

@@ -15,6 +15,7 @@ from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.execution_mode import RuntimeExecutionMode
 from flowsim.datastream.job_builder import JobBuilder
+from flowsim.datastream.slot_sharing_group import SlotSharingGroup
 from flowsim.datastream.streams.stream import add_inputs
 from flowsim.datastream.without_effect import warn_without_effect
 from flowsim.errors import BadInput
@@ -108,10 +109,15 @@ class StreamExecutionEnvironment(JobBuilder):
         warn_without_effect("set_default_savepoint_directory", "the action that takes a savepoint names its directory")
         return self
 
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
+        """Warns that it has no effect: a slot has no resources here."""
+        warn_without_effect("register_slot_sharing_group", "a slot has no resources")
+        return self
+
     # Sources.
 
     def from_collection(self, collection: Iterable[object], type_info: TypeInformation | None = None) -> DataStream:
-        """Creates a stream of the values in order, at parallelism 1. With a ROW type, tuples and lists become Rows."""
+        """Creates a stream of the values in order, at parallelism 1. With a ROW type, tuples and lists become Rows with names."""
         if isinstance(collection, str | bytes):
             raise TypeError(f"from_collection: expected a collection of values, got {collection!r}")
         values = list(collection)
@@ -232,4 +238,4 @@ def _as_row(value: object, type_info: TypeInformation) -> object:
         raise BadInput(
             f"from_collection: expected {count_text(len(type_info.arguments), 'field')} of {type_info}, got {value!r}"
         )
-    return Row.of(tuple(value), type_info.field_names)
+    return Row.of(tuple(value), type_info.get_field_names())

@@ -1,4 +1,4 @@
-"""The settings and operators of a job, and how it is run. Flink: StreamExecutionEnvironment, ExecutionConfig."""
+"""The settings and operators of a job, and how it is run. Flink: StreamExecutionEnvironment."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from flowsim.datastream.building.network_settings import BLOCKS
 from flowsim.datastream.building.operator_factories import MakeOperator
 from flowsim.datastream.building.transformation import Transformation, Upstream, execution_plan, generate
 from flowsim.datastream.common.configuration import Configuration
+from flowsim.datastream.execution_config import ExecutionConfig
 from flowsim.datastream.job_executor import RecordingSettings, executor_of_context
 from flowsim.errors import BadInput, JobFailed, MissingTimestamp, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
@@ -22,34 +23,6 @@ if TYPE_CHECKING:
     from flowsim.cluster.job_execution import JobExecutionResult
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
-
-
-class ExecutionConfig:
-    """A view of the job's settings. PyFlink: ExecutionConfig."""
-
-    def __init__(self, settings: JobSettings) -> None:
-        self._settings = settings
-
-    def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Sets the time between two periodic watermarks in ms; 0: no periodic watermarks (rule 8.2)."""
-        JOB_SETTINGS["auto_watermark_interval_ms"].check(interval, "set_auto_watermark_interval")
-        self._settings.auto_watermark_interval_ms = interval
-        return self
-
-    def get_auto_watermark_interval(self) -> int:
-        return self._settings.auto_watermark_interval_ms
-
-    def enable_object_reuse(self) -> ExecutionConfig:
-        """Lets chained operators pass on the same object, not copied and not checked to be a record value."""
-        self._settings.object_reuse = True
-        return self
-
-    def disable_object_reuse(self) -> ExecutionConfig:
-        self._settings.object_reuse = False
-        return self
-
-    def is_object_reuse_enabled(self) -> bool:
-        return self._settings.object_reuse
 
 
 class JobBuilder:
@@ -66,6 +39,7 @@ class JobBuilder:
         self._executor = executor_of_context()
         self._operators: list[Transformation] = []
         self._next_id = 1
+        self._job_parameters: dict[str, str] = {}
 
     if not TYPE_CHECKING:
 
@@ -128,7 +102,8 @@ class JobBuilder:
         return self
 
     def get_config(self) -> ExecutionConfig:
-        return ExecutionConfig(self.settings)
+        """Returns the job's settings, which its setters change."""
+        return ExecutionConfig(self.settings, self._job_parameters)
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Sets the parallelism of operators that are added later and set none."""
@@ -176,6 +151,7 @@ class JobBuilder:
         """Creates an operator that is not in the job yet; ``add_operator`` adds it."""
         added = Transformation(self._next_id, name, make, description, self.settings.parallelism, inputs)
         self._next_id += 1
+        added.job_parameters = self._job_parameters
         return added
 
     def stream_graph(self, job_name: str | None = None) -> StreamGraph:

@@ -102,6 +102,8 @@ class StreamNode:
     """The key selector of every input, for an operator with several inputs."""
     state_ttl: StateTtlConfig | None = None
     """The time to live of the function's keyed states that have none of their own."""
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
+    """The global parameters of the job, for the functions of the operator."""
     uid: str | None = None
     """The id that the user gave the operator."""
     enumerator_factory: EnumeratorFactory[object] | None = None

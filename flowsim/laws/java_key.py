@@ -46,7 +46,18 @@ def _hash(declared: TypeInformation, value: object) -> int:
     if value is None:
         return 0
     match declared.kind, value:
-        case TypeKind.PICKLED_BYTE_ARRAY, (dict() | int()):
+        case (
+            (
+                TypeKind.PICKLED_BYTE_ARRAY
+                | TypeKind.BIG_INT
+                | TypeKind.BIG_DEC
+                | TypeKind.INSTANT
+                | TypeKind.SQL_DATE
+                | TypeKind.SQL_TIME
+                | TypeKind.SQL_TIMESTAMP
+            ),
+            (dict() | int()),
+        ):
             text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
             return _hash(_STRING, text)
         case ((TypeKind.STRING | TypeKind.CHAR), str()):

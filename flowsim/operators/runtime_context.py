@@ -68,6 +68,10 @@ class RuntimeContext:
         """Returns the number of this attempt of the subtask, from 0."""
         return self._ctx.attempt_number
 
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """Returns a global parameter of the job, which ``ExecutionConfig.set_global_job_parameters`` sets."""
+        return self._ctx.job_parameters.get(key, default_value)
+
     def get_metrics_group(self) -> MetricGroup:
         """Returns the user-defined metrics of this function."""
         return self._metrics

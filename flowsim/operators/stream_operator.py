@@ -5,7 +5,7 @@ here is synchronous: an operator that must wait calls its ``MailboxExecutor`` (D
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from random import Random
@@ -164,6 +164,8 @@ class OperatorContext:
     """The number of earlier attempts of the subtask."""
     state_ttl: StateTtlConfig | None = None
     """The time to live of the function's keyed states that have none of their own."""
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
+    """The global parameters of the job."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import TypeVar
 
+from flowsim.datastream.pyflink_way import pyflink_way
 from flowsim.errors import did_you_mean
 from flowsim.not_simulated import feature_of_module
 from flowsim.pyflink.layout import DEFINING_MODULES, MODULES, TYPE_VARIABLES, VERSION, home_of
@@ -103,12 +104,16 @@ def _any_name(module: str) -> Callable[[str], object]:
 
 @contextmanager
 def pyflink_imports() -> Iterator[None]:
-    """Lets ``import pyflink`` import flowsim's modules meanwhile, even if a ``pyflink`` is installed or imported."""
+    """Lets ``import pyflink`` import flowsim's modules meanwhile, even if a ``pyflink`` is installed or imported.
+
+    Jobs that are built meanwhile behave as PyFlink where the Python API does not.
+    """
     replaced = _take_out()
     finder = PyFlinkFinder()
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        with pyflink_way():
+            yield
     finally:
         sys.meta_path.remove(finder)
         _take_out()

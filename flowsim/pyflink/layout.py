@@ -213,7 +213,7 @@ MODULES: Final = {
 """Without the prefix ``pyflink.``. A module that Java code implements, and what only PyFlink itself calls, is left out."""
 
 HOMES: Final = {
-    "common.execution_config": "flowsim.datastream.job_builder",
+    "common.execution_config": "flowsim.datastream.execution_config",
     "common.job_execution_result": "flowsim.cluster.job_execution",
     "common.job_status": "flowsim.cluster.job_status",
     "datastream.checkpointing_mode": "flowsim.datastream.checkpoint_config",

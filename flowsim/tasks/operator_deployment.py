@@ -80,6 +80,7 @@ class OperatorDeployment:
             is_checkpointing_enabled=settings.checkpointing is not None and settings.checkpointing.is_enabled,
             attempt_number=self.attempt_number,
             state_ttl=node.state_ttl,
+            job_parameters=node.job_parameters,
             run_seed=self.run_seed,
             run_started_ns=self.run_started_ns,
             send_to_coordinator=None

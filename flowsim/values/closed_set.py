@@ -140,8 +140,7 @@ def copy_value(value: object) -> object:
     if kind is dict and isinstance(value, dict):
         return {key: copy_value(item) for key, item in value.items()}
     if kind is Row and isinstance(value, Row):
-        items = _copy_items(value.field_values)
-        return value if items is value.field_values else Row.of(items, value.field_names)
+        return Row.of(_copy_items(value.field_values), value.field_names, value.get_row_kind())
     return copied(value, copy_value)
 
 
@@ -190,7 +189,7 @@ def _checked_container(value: object, depth: int) -> object:
         items = _checked_items(fields, depth)
         if names is not None and not all(map(encodes, names)):
             raise ValueNotAllowed("a field name with a lone surrogate")
-        return Row.of(items, names) if items is not fields and any(map(is_not, items, fields)) else value
+        return Row.of(items, names, value.get_row_kind())
     raise ValueNotAllowed("not a record value")
 
 

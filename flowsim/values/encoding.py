@@ -19,13 +19,13 @@ import xxhash
 from flowsim.errors import ValueNotAllowed
 from flowsim.values.closed_set import MAX_DEPTH, SCALARS, allowed_key, check, is_closed
 from flowsim.values.objects import Making, Parts, ShownObject, has_text, known, parts_of, put_together, shown, stored
-from flowsim.values.row import Row
+from flowsim.values.row import Row, RowKind
 
 LIST_CODE: Final = 1
 """The msgpack extension type of a list: an array of its items."""
 
 ROW_CODE: Final = 2
-"""The msgpack extension type of a Row: an array of two, its values and its field names (an array or nil)."""
+"""The msgpack extension type of a Row: its values, its field names (an array or nil), and its kind if it is no INSERT."""
 
 OBJECT_CODE: Final = 3
 """The msgpack extension type of an object of another class: an array of the fields of ``objects.Parts``."""
@@ -152,7 +152,10 @@ def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, Row):
-        content = (tuple(map(_plain, value.field_values)), value.field_names)
+        content: tuple[object, ...] = (tuple(map(_plain, value.field_values)), value.field_names)
+        kind_of_row = value.get_row_kind()
+        if kind_of_row is not RowKind.INSERT:
+            content = (*content, kind_of_row.value)
         return msgspec.msgpack.Ext(ROW_CODE, _encoder.encode(content))
     raise ValueNotAllowed(f"{kind.__name__} is not a record value")
 
@@ -169,7 +172,9 @@ def _plain_object(value: object) -> object:
     if isinstance(value, list) and kind is list:
         return _extension(LIST_CODE, value)
     if isinstance(value, Row) and kind is Row:
-        return _extension(ROW_CODE, (value.field_values, value.field_names))
+        kind_of_row = value.get_row_kind()
+        changes = () if kind_of_row is RowKind.INSERT else (kind_of_row.value,)
+        return _extension(ROW_CODE, (value.field_values, value.field_names, *changes))
     if isinstance(value, dict) and kind is dict:
         if all(allowed_key(key, 0) for key in value):
             return {key: _plain_object(item) for key, item in value.items()}
@@ -227,8 +232,8 @@ def _from_extension(code: int, inner: object, make: Callable[[Parts], object]) -
     if code == LIST_CODE and isinstance(inner, tuple):
         return list(inner)
     if code == ROW_CODE and isinstance(inner, tuple):
-        values, field_names = inner
-        return Row.of(values, field_names)
+        values, field_names, *kind_of_row = inner
+        return Row.of(values, field_names, RowKind(*kind_of_row) if kind_of_row else RowKind.INSERT)
     if code == OBJECT_CODE and isinstance(inner, tuple):
         return make(_parts(inner))
     if code == DICT_CODE and isinstance(inner, tuple):

@@ -35,7 +35,8 @@ def _are_equal_inside(one: object, other: object) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return list(one) == list(other) and all(map(are_equal, one.values(), other.values()))
     if isinstance(one, Row) and isinstance(other, Row):
-        return one.field_names == other.field_names and are_equal(one.field_values, other.field_values)
+        same = one.field_names == other.field_names and one.get_row_kind() is other.get_row_kind()
+        return same and are_equal(one.field_values, other.field_values)
     return not is_closed(one) and _have_equal_parts(one, other)
 
 

@@ -172,8 +172,15 @@ def _hash_by_value(value: object) -> int:
             return _string(json_text(value))
 
 
+_BY_TEXT: Final = (
+    TypeKind.BIG_INT, TypeKind.BIG_DEC, TypeKind.INSTANT, TypeKind.SQL_DATE, TypeKind.SQL_TIME, TypeKind.SQL_TIMESTAMP
+)  # fmt: skip
+
+
 def _hash_declared(value: object, declared: TypeInformation) -> int:
     kind, arguments = declared.kind, declared.arguments
+    if kind in _BY_TEXT:
+        return _string(json_text(value))
     is_number = type(value) is int  # a bool is none
     match kind, value:
         case TypeKind.STRING, str():

@@ -1,48 +1,70 @@
-"""A row: values by position, optionally with field names. Flink: Row; the arguments are those of PyFlink's ``Row``."""
+"""A row: values by position, optionally with field names. Flink: Row; the contract is that of PyFlink's ``Row``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Self
+from enum import Enum
+from typing import Final, Self
 
 from flowsim.quantities import count_text
 
-if TYPE_CHECKING:
-    from typing import Never
+
+class RowKind(Enum):
+    """What a row does in a changelog. Flink: RowKind."""
+
+    INSERT = 0
+    UPDATE_BEFORE = 1
+    UPDATE_AFTER = 2
+    DELETE = 3
+
+
+_INSERT: Final = RowKind.INSERT
 
 
 class Row:
-    """An immutable sequence of values, with field names when it was built from keywords. Flink: Row.
-
-    Unlike Flink's it has no RowKind (changelogs belong to the Table API) and is immutable.
+    """A sequence of values, with field names when it was built from keywords, which are sorted as in PyFlink. Flink: Row.
 
     >>> row = Row(name="ada", age=36)
-    >>> row["name"], row.age, row[1]
-    ('ada', 36, 36)
+    >>> row["name"], row.age, row[0], "ada" in row
+    ('ada', 36, 36, True)
     >>> Person = Row("name", "age")
-    >>> Person("ada", 36) == row
-    True
+    >>> Person("ada", 36), Person
+    (Row(name='ada', age=36), <Row('name', 'age')>)
     """
 
-    __slots__ = ("_values", "_fields")
+    __slots__ = ("_values", "_fields", "_kind")
 
     _values: tuple[object, ...]
     _fields: tuple[str, ...] | None
+    _kind: RowKind
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         if args and kwargs:
             raise ValueError("a Row takes values either by position or by name, not both")
-        object.__setattr__(self, "_values", args if not kwargs else tuple(kwargs.values()))
-        object.__setattr__(self, "_fields", tuple(kwargs) if kwargs else None)
+        names = tuple(sorted(kwargs))
+        object.__setattr__(self, "_values", tuple(kwargs[name] for name in names) if kwargs else args)
+        object.__setattr__(self, "_fields", names or None)
+        object.__setattr__(self, "_kind", _INSERT)
 
     @classmethod
-    def of(cls, values: Sequence[object], field_names: Sequence[str] | None = None) -> Self:
+    def of(
+        cls, values: Sequence[object], field_names: Sequence[str] | None = None, kind: RowKind = RowKind.INSERT
+    ) -> Self:
         """Returns a row of these values, with names if given.
 
         Raises ValueError if the counts differ or a name repeats.
         """
         row = cls(*values)
+        if kind is not _INSERT:
+            row.set_row_kind(kind)
         return row if field_names is None else row._named(field_names)
+
+    @staticmethod
+    def of_kind(row_kind: RowKind, *args: object, **kwargs: object) -> Row:
+        """Returns a row of this kind."""
+        row = Row(*args, **kwargs)
+        row.set_row_kind(row_kind)
+        return row
 
     def _named(self, names: Sequence[object]) -> Self:
         if len(names) != len(self._values):
@@ -58,6 +80,16 @@ class Row:
     def __call__(self, *args: object) -> Row:
         """Uses this row of strings as the names of a new row: ``Row("name", "age")("ada", 36)``."""
         return Row(*args)._named(self._values)
+
+    def get_row_kind(self) -> RowKind:
+        return self._kind
+
+    def set_row_kind(self, row_kind: RowKind) -> None:
+        object.__setattr__(self, "_kind", row_kind)
+
+    def set_field_names(self, field_names: Sequence[str]) -> None:
+        """Names the fields; raises ValueError if the counts differ or a name repeats."""
+        self._named(field_names)
 
     @property
     def field_values(self) -> tuple[object, ...]:
@@ -85,23 +117,37 @@ class Row:
         """Returns the values of these fields; raises KeyError for an unknown name."""
         return [self[name] for name in names]
 
-    def __getitem__(self, index: int | str) -> object:
+    def __getitem__(self, index: int | str | slice) -> object:
+        if isinstance(index, slice):
+            return list(self._values[index])
         if type(index) is not str:
             return self._values[int(index)]
-        if self._fields is None or index not in self._fields:
-            raise KeyError(f"no field {index!r} in {self!r}")
-        return self._values[self._fields.index(index)]
+        return self._values[self._position(index)]
+
+    def __setitem__(self, index: int | str | slice, value: object) -> None:
+        """Sets a field by position or name, or several by a slice."""
+        values: list[object] = list(self._values)
+        if isinstance(index, slice):
+            values[index] = value  # type: ignore[call-overload]
+        else:
+            values[self._position(index) if type(index) is str else int(index)] = value
+        object.__setattr__(self, "_values", tuple(values))
+
+    def _position(self, name: str) -> int:
+        if self._fields is None or name not in self._fields:
+            raise KeyError(f"no field {name!r} in {self!r}")
+        return self._fields.index(name)
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__") or self._fields is None or name not in self._fields:
             raise AttributeError(f"no field {name!r} in this Row")
         return self._values[self._fields.index(name)]
 
-    def __setattr__(self, name: str, value: object) -> Never:
-        raise AttributeError("a Row is immutable: build a new one")
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Row has no attributes to set: use row[{name!r}] = value")
 
-    def __delattr__(self, name: str) -> Never:
-        raise AttributeError("a Row is immutable: build a new one")
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("a Row has no attributes to delete")
 
     def __len__(self) -> int:
         return len(self._values)
@@ -115,23 +161,23 @@ class Row:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Row:
             return NotImplemented
-        return self._fields == other._fields and self._values == other._values
+        return self._fields == other._fields and self._values == other._values and self._kind is other._kind
 
     def __hash__(self) -> int:
         # Only for dicts in memory: Python salts the hash per process. values.java_hash_code computes Flink's hash.
         return self._values.__hash__()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self._values, self._fields)
+        return _rebuild, (self._values, self._fields, self._kind)
 
     def __repr__(self) -> str:
         if self._fields is None:
-            return f"Row({', '.join(map(repr, self._values))})"
+            return f"<Row({', '.join(map(repr, self._values))})>"
         return f"Row({', '.join(f'{n}={v!r}' for n, v in zip(self._fields, self._values, strict=True))})"
 
 
-def _rebuild(values: tuple[object, ...], fields: tuple[str, ...] | None) -> Row:
-    return Row.of(values, fields)
+def _rebuild(values: tuple[object, ...], fields: tuple[str, ...] | None, kind: RowKind) -> Row:
+    return Row.of(values, fields, kind)
 
 
 def _as_dict(value: object) -> object:

@@ -30,6 +30,12 @@ class TypeKind(Enum):
     FLOAT = "FLOAT"
     DOUBLE = "DOUBLE"
     CHAR = "CHAR"
+    BIG_INT = "BIG_INT"
+    BIG_DEC = "BIG_DEC"
+    INSTANT = "INSTANT"
+    SQL_DATE = "SQL_DATE"
+    SQL_TIME = "SQL_TIME"
+    SQL_TIMESTAMP = "SQL_TIMESTAMP"
     PICKLED_BYTE_ARRAY = "PICKLED_BYTE_ARRAY"
     PRIMITIVE_ARRAY = "PRIMITIVE_ARRAY"
     BASIC_ARRAY = "BASIC_ARRAY"
@@ -90,7 +96,7 @@ def _field_text(name: str) -> str:
 
 
 class Types:
-    """The declared types with PyFlink's names, without those outside the closed value set. Flink: Types."""
+    """The declared types with PyFlink's names. Flink: Types."""
 
     @staticmethod
     def STRING() -> TypeInformation:
@@ -138,8 +144,38 @@ class Types:
         return TypeInformation(TypeKind.CHAR)
 
     @staticmethod
+    def BIG_INT() -> TypeInformation:
+        """``int`` of any size. Flink: BigInteger."""
+        return TypeInformation(TypeKind.BIG_INT)
+
+    @staticmethod
+    def BIG_DEC() -> TypeInformation:
+        """``decimal.Decimal``. Flink: BigDecimal."""
+        return TypeInformation(TypeKind.BIG_DEC)
+
+    @staticmethod
+    def INSTANT() -> TypeInformation:
+        """``Instant``. Flink: java.time.Instant."""
+        return TypeInformation(TypeKind.INSTANT)
+
+    @staticmethod
+    def SQL_DATE() -> TypeInformation:
+        """``datetime.date``. Flink: java.sql.Date."""
+        return TypeInformation(TypeKind.SQL_DATE)
+
+    @staticmethod
+    def SQL_TIME() -> TypeInformation:
+        """``datetime.time``. Flink: java.sql.Time."""
+        return TypeInformation(TypeKind.SQL_TIME)
+
+    @staticmethod
+    def SQL_TIMESTAMP() -> TypeInformation:
+        """``datetime.datetime``. Flink: java.sql.Timestamp."""
+        return TypeInformation(TypeKind.SQL_TIMESTAMP)
+
+    @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation:
-        """Any value of the closed set; nothing is pickled, the value decides the Java class."""
+        """Any value; nothing is pickled, the value decides the Java class."""
         return TypeInformation(TypeKind.PICKLED_BYTE_ARRAY)
 
     @staticmethod

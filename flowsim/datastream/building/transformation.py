@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
@@ -72,6 +72,8 @@ class Transformation:
     state_ttl: StateTtlConfig | None = None
     """The time to live of the function's keyed states that have none of their own."""
     uid: str | None = None
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
+    """The global parameters of the job, for the functions of the operator."""
     enumerator_factory: EnumeratorFactory[object] | None = None
     """The enumerator of a source whose splits are assigned while the job runs."""
     two_phase_commit: TwoPhaseCommit | None = None
@@ -165,6 +167,7 @@ def _node(one: Transformation, max_parallelism: int | None, slot_sharing_group: 
         costs=one.costs,
         buffer_timeout_ms=one.buffer_timeout_ms,
         state_ttl=one.state_ttl,
+        job_parameters=one.job_parameters,
         uid=one.uid,
         enumerator_factory=one.enumerator_factory,
         two_phase_commit=one.two_phase_commit,

@@ -10,7 +10,7 @@ from flowsim.datastream.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
-from flowsim.values.row import Row
+from flowsim.values.row import Row, RowKind
 from flowsim.values.types import TypeInformation, Types
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Duration",
     "Instant",
     "Row",
+    "RowKind",
     "Time",
     "TimestampAssigner",
     "TypeInformation",

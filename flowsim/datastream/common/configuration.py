@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeVar
 
+from flowsim.datastream.pyflink_way import is_pyflink_way
+from flowsim.datastream.without_effect import WithoutEffect
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.graph.checkpoint_settings import (
     RESTART_STRATEGIES,
@@ -14,7 +17,7 @@ from flowsim.graph.checkpoint_settings import (
 )
 from flowsim.graph.job_settings import AdaptivePartitionerSettings, BufferDebloatSettings, JobSettings
 from flowsim.graph.setting import Setting, settings_of
-from flowsim.not_simulated import refuse_option
+from flowsim.not_simulated import feature_of_option, refuse_option
 from flowsim.units import duration_ms
 
 _STRATEGIES: Final[dict[str, type[RestartStrategySettings]]] = {
@@ -45,12 +48,19 @@ def _options() -> Iterator[tuple[str, tuple[str, Setting]]]:
 OPTIONS: Final[dict[str, tuple[str, Setting]]] = dict(_options())
 """Flink's option keys that flowsim has."""
 
+_RUNTIME_MODE: Final = "execution.runtime-mode"
+_V = TypeVar("_V")
+
 _KINDS: Final = {"count": "int", "flag": "bool", "timeout": "ms", "number": "float"}
 _BYTES: Final = {"b": 1, "": 1, "kb": 1 << 10, "k": 1 << 10, "mb": 1 << 20, "m": 1 << 20}
 
 
 class Configuration:
-    """Option keys and values; an unknown key raises BadInput with the reason or the most similar key. PyFlink: Configuration."""
+    """Option keys and values. PyFlink: Configuration.
+
+    An unknown key raises BadInput with the reason or the most similar key. A program for PyFlink may set any key; a key
+    without effect warns.
+    """
 
     def __init__(self, other: Configuration | None = None) -> None:
         self._values: dict[str, object] = {} if other is None else dict(other._values)
@@ -71,8 +81,63 @@ class Configuration:
     def set_boolean(self, key: str, value: bool) -> Configuration:
         return self._set(key, value)
 
+    def set_float(self, key: str, value: float) -> Configuration:
+        return self._set(key, value)
+
+    def set_bytearray(self, key: str, value: bytearray) -> Configuration:
+        return self._set(key, value)
+
+    def get_string(self, key: str, default_value: str) -> str:
+        return _text(self._values[key]) if key in self._values else default_value
+
+    def get_integer(self, key: str, default_value: int) -> int:
+        return self._get(key, default_value, int)
+
+    def get_boolean(self, key: str, default_value: bool) -> bool:
+        return self._get(key, default_value, _flag)
+
+    def get_float(self, key: str, default_value: float) -> float:
+        return self._get(key, default_value, float)
+
+    def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
+        value = self._values.get(key, default_value)
+        if not isinstance(value, bytearray):
+            raise BadInput(f"configuration: {key}: expected a bytearray, got {value!r:.60}")
+        return value
+
+    def _get(self, key: str, default_value: _V, read: Callable[[str], _V]) -> _V:
+        """Returns the value of a key; raises BadInput if it has another type."""
+        if key not in self._values:
+            return default_value
+        try:
+            return read(_text(self._values[key]))
+        except ValueError as error:
+            raise BadInput(f"configuration: {key}: {error}") from None
+
+    def key_set(self) -> set[str]:
+        return set(self._values)
+
     def contains_key(self, key: str) -> bool:
         return key in self._values
+
+    def remove_config(self, key: str) -> bool:
+        """Removes a key; returns True if it was there."""
+        return self._values.pop(key, None) is not None
+
+    def add_all(self, other: Configuration, prefix: str = "") -> Configuration:
+        """Adds the keys of another configuration, each with this prefix."""
+        for key, value in other._values.items():
+            self._set(f"{prefix or ''}{key}", value)
+        return self
+
+    def add_all_to_dict(self, target_dict: dict[str, object]) -> None:
+        """Adds every key with its value as text to a dict."""
+        target_dict.update(self.to_dict())
+
+    @staticmethod
+    def parse_list_value(value: str) -> list[str]:
+        """Returns the items of a list of texts, which ``;`` or a YAML list separates."""
+        return [item.strip() for item in value.strip("[] ").replace(";", ",").split(",") if item.strip()]
 
     def to_dict(self) -> dict[str, str]:
         """Returns every key with its value as text."""
@@ -87,7 +152,7 @@ class Configuration:
         own: dict[str, object] = {}
         blocks: dict[str, dict[str, Any]] = {block: {} for block in _BLOCKS}
         for key, value in self._values.items():
-            if key != BUFFER_TIMEOUT_ENABLED:
+            if key in OPTIONS:
                 block, setting = OPTIONS[key]
                 (blocks[block] if block else own)[setting.name] = _read(key, value)
         if not _read(BUFFER_TIMEOUT_ENABLED, self._values.get(BUFFER_TIMEOUT_ENABLED, True)):
@@ -106,10 +171,15 @@ class Configuration:
         return own
 
     def _set(self, key: str, value: object) -> Configuration:
-        if key not in OPTIONS and key != BUFFER_TIMEOUT_ENABLED:
+        if key in OPTIONS or key == BUFFER_TIMEOUT_ENABLED:
+            _read(key, value)
+        elif is_pyflink_way() and not (key == _RUNTIME_MODE and _text(value).strip().lower() == "batch"):
+            feature = feature_of_option(key)
+            why = "no setting of flowsim has this key" if feature is None else feature.instead
+            warnings.warn(f"configuration: {key}: no effect in flowsim: {why}", WithoutEffect, stacklevel=3)
+        else:
             refuse_option(key)
             raise BadInput(f"configuration: unknown key {key!r}{did_you_mean(key, [*OPTIONS, BUFFER_TIMEOUT_ENABLED])}")
-        _read(key, value)
         self._values[key] = value
         return self
 
@@ -118,6 +188,12 @@ def _check(settings: object) -> None:
     """Raises BadInput that names the option, for a value that Flink refuses."""
     for setting in settings_of(type(settings)):
         setting.check(getattr(settings, setting.name), f"configuration: {setting.option}")
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"expected true or false, got {text!r:.60}")
+    return text.lower() == "true"
 
 
 def _text(value: object) -> str:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from flowsim.values.row import Row
+from flowsim.values.row import Row, RowKind
 
-__all__ = ["Row"]
+__all__ = ["Row", "RowKind"]

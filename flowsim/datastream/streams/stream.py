@@ -8,10 +8,14 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
+from flowsim.datastream.building import operator_factories as factories
 from flowsim.datastream.building.network_settings import checked_exchange
 from flowsim.datastream.building.operator_factories import AnyKeySelector, MakeOperator
 from flowsim.datastream.building.transformation import Transformation, Upstream
+from flowsim.datastream.execution_config import ExecutionConfig
 from flowsim.datastream.job_builder import JobBuilder
+from flowsim.datastream.slot_sharing_group import SlotSharingGroup
+from flowsim.datastream.without_effect import warn_without_effect
 from flowsim.errors import BadInput
 from flowsim.graph.job_settings import JOB_SETTINGS
 from flowsim.graph.operator_cost import OperatorCosts, RecordCost, RecordCosts
@@ -20,7 +24,7 @@ from flowsim.not_simulated import missing_attribute
 from flowsim.operators.stream_operator import KeySelector
 from flowsim.state.state_ttl_config import StateTtlConfig
 from flowsim.values.durations import Duration
-from flowsim.values.types import TypeInformation
+from flowsim.values.types import TypeInformation, TypeKind, Types
 
 AnyCost = int | Duration | RecordCost | Sequence[RecordCost]
 """The cost of a record: ns, a Duration, or functions that compute it from the record."""
@@ -89,24 +93,31 @@ class OperatorHandle:
         self._operator("disable_chaining").chaining = ChainingStrategy.NEVER
         return self
 
-    def slot_sharing_group(self, slot_sharing_group: str) -> Self:
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
         """Sets the operator's slot sharing group; operators of different groups are not chained (rule 1.24).
 
         Without it the operator is in the group of its inputs; if they are in different groups, or for a source, in the
-        group ``default``.
+        group ``default``. The resources of a SlotSharingGroup have no effect.
         """
         operator = self._operator("slot_sharing_group")
-        if not isinstance(slot_sharing_group, str) or not slot_sharing_group:
+        group = slot_sharing_group
+        name = group.name if isinstance(group, SlotSharingGroup) else group
+        if not isinstance(name, str) or not name:
             raise BadInput(
-                f"operator {operator.name!r}: slot_sharing_group: expected the name of a group (flowsim has no resources "
-                f"of slots), got {slot_sharing_group!r:.60}"
+                f"operator {operator.name!r}: slot_sharing_group: expected the name of a group or a SlotSharingGroup, got "
+                f"{group!r:.60}"
             )
-        operator.slot_sharing_group = slot_sharing_group
+        operator.slot_sharing_group = name
         return self
 
     def set_description(self, description: str) -> Self:
         """Has no effect: in Flink the description is only shown in the plan and in the web UI."""
         self._operator("set_description")
+        return self
+
+    def set_uid_hash(self, uid_hash: str) -> Self:
+        """Warns that it has no effect: state is matched by ``uid``."""
+        warn_without_effect("set_uid_hash", "state is matched by uid")
         return self
 
     def cost(self, cost: AnyCost | None = None, *, subtasks: Mapping[int, AnyCost] | None = None) -> Self:
@@ -198,6 +209,24 @@ class Stream(OperatorHandle, ABC, Generic[S]):
     def get_type(self) -> TypeInformation | None:
         """Returns the declared type of the records, or None."""
         return self._output_type
+
+    def get_execution_config(self) -> ExecutionConfig:
+        return self._env.get_config()
+
+    def project(self, *field_indexes: int) -> S:
+        """Selects fields of tuples by their indexes, in the given order. PyFlink: project, for streams of type TUPLE."""
+        declared = self._output_type
+        count = None if declared is None or declared.kind is not TypeKind.TUPLE else len(declared.arguments)
+        for index in field_indexes:
+            if type(index) is not int or index < 0 or (count is not None and index >= count):
+                raise BadInput(f"project: expected indexes of fields of {declared}, got {index!r}")
+        if not field_indexes:
+            raise BadInput("project: expected at least one index of a field")
+        types = (
+            None if count is None or declared is None else Types.TUPLE([declared.arguments[i] for i in field_indexes])
+        )
+        make = factories.map_operator(lambda value: tuple(value[index] for index in field_indexes))
+        return self.add_operator("Projection", "map", make, types)
 
     def get_execution_environment(self) -> JobBuilder:
         """Returns the environment in which the stream was created."""

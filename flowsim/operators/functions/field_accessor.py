@@ -58,7 +58,7 @@ class FieldAccessor:
                 return _replaced(record, self._index(len(record), None, "a tuple"), value)
             case Row():
                 changed = _replaced(record.field_values, self._index_in_row(record), value)
-                return Row.of(changed, record.field_names)
+                return Row.of(changed, record.field_names, record.get_row_kind())
             case list():
                 return list(_replaced(tuple(record), self._index(len(record), None, "a list"), value))
             case dict():

@@ -38,7 +38,7 @@ def test_every_drawn_value_is_a_record_value(value: object) -> None:
 
 def test_flat_records_are_tuples_or_rows_of_given_fields() -> None:
     assert find(flat_records(keys(), timestamps()), lambda drawn: True) == ("a", 0)
-    assert find(flat_records(key=keys(), at=timestamps()), lambda drawn: True) == Row(key="a", at=0)
+    assert find(flat_records(key=keys(), at=timestamps()), lambda drawn: True) == Row.of(["a", 0], ["key", "at"])
     with pytest.raises(BadInput, match="got both"):
         flat_records(keys(), at=timestamps())
 

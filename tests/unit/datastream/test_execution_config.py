@@ -92,7 +92,7 @@ def test_configuration_is_read_as_it_was_set() -> None:
     assert configuration.get_boolean("pipeline.object-reuse", False) is True
     assert configuration.get_string("nothing", "default") == "default"
     assert configuration.key_set() == {"parallelism.default", "pipeline.object-reuse"}
-    with pytest.raises(BadInput, match="parallelism.default: expected true or false, got '2'"):
+    with pytest.raises(BadInput, match=r"parallelism.default: expected true or false, got '2'"):
         configuration.get_boolean("parallelism.default", False)
     copied: dict[str, object] = {}
     Configuration().add_all(configuration).add_all_to_dict(copied)

@@ -21,7 +21,11 @@ def test_config_changes_settings_of_job() -> None:
     env = environment()
     config = env.get_config().set_parallelism(3).set_max_parallelism(64).set_latency_tracking_interval(50)
     assert (env.get_parallelism(), env.get_max_parallelism(), env.settings.latency_interval_ms) == (3, 64, 50)
-    assert (config.get_parallelism(), config.get_max_parallelism(), config.get_latency_tracking_interval()) == (3, 64, 50)
+    assert (config.get_parallelism(), config.get_max_parallelism(), config.get_latency_tracking_interval()) == (
+        3,
+        64,
+        50,
+    )
     with pytest.raises(BadInput, match="set_parallelism"):
         config.set_parallelism(0)
 

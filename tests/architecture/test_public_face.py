@@ -53,7 +53,7 @@ FROZEN = {
         WindowAssigner WindowStagger
     """,
     "flowsim.datastream.common": """
-        Configuration Duration Instant Row Time TimestampAssigner TypeInformation Types WatermarkGenerator
+        Configuration Duration Instant Row RowKind Time TimestampAssigner TypeInformation Types WatermarkGenerator
         WatermarkOutput WatermarkStrategy
     """,
     "flowsim.datastream.common.serialization": """

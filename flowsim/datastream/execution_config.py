@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from flowsim.datastream.without_effect import warn_without_effect
 from flowsim.graph.job_settings import JOB_SETTINGS, JobSettings
 
-
-def _without_effect(method: str) -> Callable[..., ExecutionConfig]:
-    """Returns a method that warns that it has no effect."""
-
-    def accept(config: ExecutionConfig, *arguments: object) -> ExecutionConfig:
-        warn_without_effect(method, "it is a setting of the JVM or of a cluster")
-        return config
-
-    return accept
+_JVM = "it is a setting of the JVM or of a cluster"
 
 
 class ExecutionConfig:
@@ -80,16 +72,56 @@ class ExecutionConfig:
         setattr(self._settings, name, value)
         return self
 
-    enable_closure_cleaner = _without_effect("enable_closure_cleaner")
-    disable_closure_cleaner = _without_effect("disable_closure_cleaner")
-    set_task_cancellation_interval = _without_effect("set_task_cancellation_interval")
-    set_task_cancellation_timeout = _without_effect("set_task_cancellation_timeout")
-    enable_force_kryo = _without_effect("enable_force_kryo")
-    disable_force_kryo = _without_effect("disable_force_kryo")
-    enable_generic_types = _without_effect("enable_generic_types")
-    disable_generic_types = _without_effect("disable_generic_types")
-    enable_auto_generated_uids = _without_effect("enable_auto_generated_uids")
-    disable_auto_generated_uids = _without_effect("disable_auto_generated_uids")
-    enable_force_avro = _without_effect("enable_force_avro")
-    disable_force_avro = _without_effect("disable_force_avro")
-    set_use_snapshot_compression = _without_effect("set_use_snapshot_compression")
+    # What only a JVM or a cluster needs: these warn that they have no effect.
+
+    def enable_closure_cleaner(self) -> ExecutionConfig:
+        warn_without_effect("enable_closure_cleaner", _JVM)
+        return self
+
+    def disable_closure_cleaner(self) -> ExecutionConfig:
+        warn_without_effect("disable_closure_cleaner", _JVM)
+        return self
+
+    def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
+        warn_without_effect("set_task_cancellation_interval", _JVM)
+        return self
+
+    def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
+        warn_without_effect("set_task_cancellation_timeout", _JVM)
+        return self
+
+    def enable_force_kryo(self) -> ExecutionConfig:
+        warn_without_effect("enable_force_kryo", _JVM)
+        return self
+
+    def disable_force_kryo(self) -> ExecutionConfig:
+        warn_without_effect("disable_force_kryo", _JVM)
+        return self
+
+    def enable_generic_types(self) -> ExecutionConfig:
+        warn_without_effect("enable_generic_types", _JVM)
+        return self
+
+    def disable_generic_types(self) -> ExecutionConfig:
+        warn_without_effect("disable_generic_types", _JVM)
+        return self
+
+    def enable_auto_generated_uids(self) -> ExecutionConfig:
+        warn_without_effect("enable_auto_generated_uids", _JVM)
+        return self
+
+    def disable_auto_generated_uids(self) -> ExecutionConfig:
+        warn_without_effect("disable_auto_generated_uids", _JVM)
+        return self
+
+    def enable_force_avro(self) -> ExecutionConfig:
+        warn_without_effect("enable_force_avro", _JVM)
+        return self
+
+    def disable_force_avro(self) -> ExecutionConfig:
+        warn_without_effect("disable_force_avro", _JVM)
+        return self
+
+    def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
+        warn_without_effect("set_use_snapshot_compression", _JVM)
+        return self

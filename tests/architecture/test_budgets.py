@@ -14,7 +14,7 @@ LINES_OF_PYTHON = {
     "cli": 7_850,
     "cluster": 5_650,
     "conform": 3_480,
-    "connectors": 9_100,
+    "connectors": 9_800,
     "datastream": 5_480,
     "explore": 2_800,
     "export": 1_300,

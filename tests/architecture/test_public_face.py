@@ -68,6 +68,8 @@ FROZEN = {
         KafkaRecordSerializationSchemaBuilder KafkaSink KafkaSinkBuilder KafkaSource KafkaSourceBuilder KafkaTopicPartition
         KafkaTopicSelector Topics simulated_topics
     """,
+    "flowsim.datastream.formats.csv": "CsvRowDeserializationSchema CsvRowSerializationSchema",
+    "flowsim.datastream.formats.json": "JsonRowDeserializationSchema JsonRowSerializationSchema",
     "flowsim.datastream.state": """
         AggregatingState AggregatingStateDescriptor AppendingState BroadcastState ListState ListStateDescriptor
         MapState MapStateDescriptor MergingState OperatorStateStore ReadOnlyBroadcastState ReducingState

@@ -20,6 +20,8 @@ PACKAGES: Final = (
     "flowsim.datastream.common.serialization",
     "flowsim.datastream.connectors.file_system",
     "flowsim.datastream.connectors.kafka",
+    "flowsim.datastream.formats.csv",
+    "flowsim.datastream.formats.json",
     "flowsim.datastream.state",
     "flowsim.datastream.functions",
     "flowsim.datastream.async_retry_strategies",

@@ -64,3 +64,34 @@ def test_topic_without_records_is_refused_with_the_line_of_the_program(tmp_path:
     program.write_text(TWO_JOBS)
     with pytest.raises(BadInput, match=rf"^{program}:\d+: topic 'orders' has no records here: give its records by"):
         run_program(program, [], ProgramExecutor())
+
+
+JSON_ROWS = """
+from pyflink.common import Row, Types, WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaRecordSerializationSchema, KafkaSink, KafkaSource
+from pyflink.datastream.formats.csv import CsvRowSerializationSchema
+from pyflink.datastream.formats.json import JsonRowDeserializationSchema
+
+TYPE = Types.ROW_NAMED(["id", "price"], [Types.STRING(), Types.DOUBLE()])
+env = StreamExecutionEnvironment.get_execution_environment()
+source = (KafkaSource.builder().set_bootstrap_servers("kafka:9092").set_topics("orders")
+    .set_bounded(KafkaOffsetsInitializer.latest())
+    .set_value_only_deserializer(JsonRowDeserializationSchema.builder().type_info(TYPE).build()).build())
+serializer = (KafkaRecordSerializationSchema.builder().set_topic_selector(lambda row: "cheap" if row[1] < 5 else "dear")
+    .set_value_serialization_schema(CsvRowSerializationSchema.Builder(TYPE).build()).build())
+(env.from_source(source, WatermarkStrategy.no_watermarks(), "orders")
+    .map(lambda row: Row(row.id.upper(), row["price"] * 2), output_type=TYPE)
+    .sink_to(KafkaSink.builder().set_bootstrap_servers("kafka:9092").set_record_serializer(serializer).build()))
+env.execute("rows")
+"""
+
+
+def test_rows_are_read_from_json_and_written_as_csv(tmp_path: Path) -> None:
+    program, orders = tmp_path / "program.py", tmp_path / "orders.txt"
+    program.write_text(JSON_ROWS)
+    orders.write_text('{"id": "a", "price": 2}\n{"id": "b c", "price": "3.5"}\n')
+    topics = Topics({"orders": orders})
+    run_program(program, [], ProgramExecutor(), topics)
+    assert [record.value for record in topics.records("cheap")] == [b"A,4.0\n"]
+    assert [record.value for record in topics.records("dear")] == [b'"B C",7.0\n']

@@ -1,0 +1,1 @@
+"""The formats of messages, under the name of PyFlink's package."""

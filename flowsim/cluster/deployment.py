@@ -285,7 +285,7 @@ class Deployment:
             return None
         for pause in pauses:
             task.timers.end_batch_at(pause.from_ns)
-        return RecordCharge(() if isinstance(cost, int) else cost, task.clock, pauses, task.end_inside_action)
+        return RecordCharge(() if isinstance(cost, int) else cost, task.clock, pauses, task.batches.pause_until)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
         """True if chained operators get copies of the output of ``operator`` (rule 5.10)."""

@@ -157,6 +157,14 @@ class Batches:
         if self.on_batch_end is not None:
             self.on_batch_end()
 
+    def pause_until(self, until_ns: int) -> None:
+        """Stands still inside an action until a time: what came before leaves now, and mails of the pause come next."""
+        self.spend_and_publish()
+        paused_ns = until_ns - self._clock.now_ns
+        self._clock.now_ns = until_ns
+        self._wait(WaitKind.COST, lambda: self.actor.spend(paused_ns))
+        self.begin()
+
     def block(self, kind: WaitKind, ready: Callable[[], bool], reason: str) -> None:
         """Ends and publishes the batch, then waits until ``ready``."""
         self.spend_and_publish()

@@ -111,28 +111,32 @@ class OperatorProcessingTimeService:
     def schedule_with_fixed_delay(
         self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
     ) -> None:
-        """Enqueues a mail exactly at each interval (rule 8.2).
+        """Enqueues a mail exactly at each interval, also while earlier ones wait (rule 8.2).
 
-        The next interval is scheduled when that mail runs.
+        A timer behind a mail that waits does not keep the job alive: the mail has the effect.
         """
-        start_ns, delay_ns = self._timers.clock.now_ns, delay_ms * NS_PER_MS
-
-        def schedule() -> None:
-            intervals = (self._timers.clock.now_ns - start_ns) // delay_ns + 1
-            due_ns = start_ns + intervals * delay_ns
-            self._timers.call_at_ns(
-                due_ns,
-                self._fire(due_ns // NS_PER_MS, run),
-                self._unless_quiesced(daemon_while_not),
-                origin=self._timers.user_thread,
-            )
+        delay_ns = delay_ms * NS_PER_MS
+        waiting = 0
 
         def run(timestamp_ms: int) -> None:
+            nonlocal waiting
+            waiting -= 1
             callback(timestamp_ms)
-            if not self._quiesced:
-                schedule()
 
-        schedule()
+        def schedule(due_ns: int) -> None:
+            put_mail = self._fire(due_ns // NS_PER_MS, run)
+
+            def fire() -> None:
+                nonlocal waiting
+                if not self._quiesced:
+                    waiting += 1
+                    put_mail()
+                    schedule(due_ns + delay_ns)
+
+            keeps_alive = self._unless_quiesced(lambda: not waiting and daemon_while_not())
+            self._timers.call_at_ns(due_ns, fire, keeps_alive, origin=self._timers.user_thread)
+
+        schedule(self._timers.clock.now_ns + delay_ns)
 
     def quiesce(self) -> None:
         """Stops the timers: a timer that fires later enqueues no mail.

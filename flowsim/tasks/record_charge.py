@@ -28,20 +28,20 @@ class RecordCharge:
     for its end.
     """
 
-    __slots__ = ("_costs", "_clock", "_pauses", "_let_time_pass", "_numerator", "_denominator")
+    __slots__ = ("_costs", "_clock", "_pauses", "_pause_until", "_numerator", "_denominator")
 
     def __init__(
         self,
         costs: RecordCosts,
         clock: TaskClock,
         pauses: Sequence[PausedTime] = (),
-        let_time_pass: Callable[[], None] = lambda: None,
+        pause_until: Callable[[int], None] = lambda until_ns: None,
     ) -> None:
-        """``costs``: empty if all records have the same cost. ``let_time_pass``: other tasks run up to the end of a pause."""
+        """``costs``: empty if all records have the same cost. ``pause_until``: moves the clock; meanwhile other tasks run."""
         self._costs = costs
         self._clock = clock
         self._pauses = sorted(pauses)
-        self._let_time_pass = let_time_pass
+        self._pause_until = pause_until
         self._numerator = self._denominator = 1
 
     def scale(self, numerator: int, denominator: int) -> None:
@@ -63,9 +63,7 @@ class RecordCharge:
     def _pause(self) -> None:
         for pause in self._pauses:
             if pause.from_ns <= self._clock.now_ns < pause.to_ns:
-                self._clock.now_ns = pause.to_ns
-                # Mails that arrive in the pause come before those that the record causes.
-                self._let_time_pass()
+                self._pause_until(pause.to_ns)
 
 
 class ChargedInput(OperatorInput):

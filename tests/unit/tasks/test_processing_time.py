@@ -123,6 +123,23 @@ def test_timers_fire_during_soft_back_pressure() -> None:
     assert result.tasks[0].soft_backpressured_ns > 100 * NS_PER_MS
 
 
+class Ticks(Alarm):
+    """Notes each call of a periodic timer of 10 ms."""
+
+    def open(self) -> None:
+        self.ctx.processing_time.schedule_with_fixed_delay(10, self.on_timer, daemon_while_not=lambda: False)
+
+
+def test_periodic_timer_of_a_busy_task_is_due_at_each_interval() -> None:
+    """Rule 8.2: the mails of all intervals in which the task is busy run when it has time, one after the other."""
+    fired: list[tuple[int, float]] = []
+    job = SmallJob(cost_ns=0)
+    source = job.script([sleep(15), record(1), sleep(10)])
+    job.operator(source, "ticks", "ticks", lambda: Ticks(fired, ()), cost_ns=40 * NS_PER_MS)
+    job.run()
+    assert fired == [(10, 10), (20, 55), (30, 55), (40, 55), (50, 55), (60, 60), (-1, 65)]
+
+
 def test_periodic_timer_of_idle_job_does_not_keep_it_alive() -> None:
     """D4: timers that re-arm themselves are daemons; without an effect to come they are no progress."""
 

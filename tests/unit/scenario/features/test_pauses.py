@@ -58,6 +58,16 @@ def test_the_first_record_in_a_pause_waits_for_its_end(task: str, expected: dict
     assert found == expected
 
 
+def test_what_a_chain_sends_before_the_pause_of_a_later_operator_leaves_before_it() -> None:
+    """Rule 5.14: a source sends each record over the network before the rest of its chain gets it."""
+    chained = "  chained: {input: words, map: {select: {n: n}}}\nsinks:\n  other: {input: chained, collect: {}}\n"
+    run = flowsim.run_scenario(
+        f"{JOB}pauses: [{{task: chained, from: 15 ms, to: 45 ms}}]\n".replace("sinks:\n", chained)
+    )
+    assert [at_ms for name, at_ms in sent(run) if name == "words"] == [10, 20, 45, 60]
+    assert sorted(at_ms for name, at_ms in sent(run) if name.startswith("doubled")) == [10, 20, 45, 60]
+
+
 @pytest.mark.parametrize(("pauses", "expected"), [("", set()), (PAUSE, {1, 2, 3})])
 def test_a_pause_leaves_data_in_flight_at_a_checkpoint(pauses: str, expected: set[int]) -> None:
     """Each subtask waits inside its first record; the barrier overtakes the second one, and the first one's output."""

@@ -61,7 +61,8 @@ def simulated(job: CommonJob, options: RunOptions) -> Simulated:
     if result.error is not None:
         error: BaseException = result.error
         if isinstance(error, JobFailed):
-            task, error = error.task, error.cause
+            # A failure of the whole job is no task's.
+            task, error = None if error.task == job.graph.name else error.task, error.cause
         while error.__cause__ is not None:
             error = error.__cause__
         cause = f"{type(error).__name__}: {error}"

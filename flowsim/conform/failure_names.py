@@ -10,6 +10,7 @@ from flowsim.conform.seen import Answer
 
 CAUSES: Final = (
     ("BadInput: the record has no timestamp, so no event-time window", "RuntimeException: Record has Long.MIN_VALUE"),
+    ("StopWithSavepointStopping: A savepoint", "StopWithSavepointStoppingException: A savepoint"),
     ("BadInput: a record without timestamp", "FlinkException: Long.MIN_VALUE timestamp: Elements used in interval"),
 )
 """How a cause begins here, and how the same one begins on Flink."""

@@ -196,6 +196,27 @@ phases: [{}]
 """The task waits for a place in its queue when both savepoints are requested, and ends before the next answer."""
 
 
+STOP_THAT_FAILS = """\
+flowsim: 1
+name: stop-that-fails
+settings: {cost: 0, buffer_timeout: 0, checkpointing: {interval: 1 h, min_pause: 1 h}}
+sources:
+  s:
+    script:
+      fields: {id: long, k: string}
+      gap: 97 ms
+      subtasks:
+        - - {record: [0, a], timestamp: 1, step: 0}
+          - {record: [1, a], timestamp: 2, step: 20}
+operators:
+  mapped: {input: s, map: {add: {n: id + 1}}}
+sinks:
+  out: {input: mapped, collect: {}}
+actions: [{stop: {at: 350 ms, savepoint: {directory: savepoints}}}]
+failures: [{fail_task: {task: out, subtask: 0, in_notification: 1}}]
+"""
+"""The savepoint is complete when a task fails: the job fails, and no task is its cause."""
+
 SAVEPOINT_IN_A_PAUSE = """\
 flowsim: 1
 name: savepoint-in-a-pause
@@ -263,10 +284,11 @@ phases: [{}]
         (FAILURE_IN_A_PAUSE, [1, 4]),
         (PHASES_OF_A_DYNAMIC_SOURCE, [2, 1]),
         (STOP_OF_A_FULL_OPERATOR, [2, 1]),
+        (STOP_THAT_FAILS, [1]),
         (SAVEPOINT_IN_A_PAUSE, [3]),
         (PHASE_AFTER_THE_END_OF_A_CHAIN, [1]),
     ],
-    ids=["timer", "restored timer", "window", "failures", "pause", "phases", "stop", "savepoint", "end"],
+    ids=["timer", "restored timer", "window", "failures", "pause", "phases", "stop", "failed stop", "savepoint", "end"],
 )
 def test_instants_are_as_on_flink(scenario: str, records: list[int], flink_runner: FlinkRunner, tmp_path: Path) -> None:
     found = conform(flink_runner, DrawnScenario.of(scenario), tmp_path, repeats=False)

@@ -143,9 +143,7 @@ def add_phases(draft: Draft) -> None:
     end_ms = GAP_MS * steps + 30 if draft.is_determined else choices.integer(40, 200)
     draft.failures += _failures_before(draft, end_ms)
     _add_end_of_phase(draft, draft.actions, end_ms)
-    for block in draft.sources.values() if draft.is_determined else ():
-        # A source function that a stop interrupts goes on later than one that the job cancels.
-        block.pop("legacy", None)
+    _keep_source_functions_from_stops(draft)
     for block in draft.operators.values():
         # With another parallelism a chain can end, and a sink behind it would have other key groups.
         block.pop("max_parallelism", None)
@@ -184,20 +182,27 @@ def add_phases(draft: Draft) -> None:
 
 
 def part_snapshots(draft: Draft) -> None:
-    """Removes snapshots that are requested when another one fails, of a determined scenario.
+    """Gives each snapshot of a determined scenario a time of its own; of two at one time, removes the second one.
 
-    Whether the second request comes before the failure or after the restart is left open.
+    It begins when the first one is complete or has failed: Flink leaves open whether before or after tasks that end, or
+    restart, then. Sources that start again when a snapshot fails have steps at the offset of its time.
     """
-    failures = [fails for each in draft.failures if isinstance(fails := each.get("fail_task"), dict)]
-    if not draft.is_determined or not any({"in_snapshot", "in_notification"} & fails.keys() for fails in failures):
+    if not draft.is_determined:
         return
     kept: dict[str, Block] = {}
     for action in draft.actions:
-        (block,) = action.values()
-        assert isinstance(block, dict)
-        # The end of a phase has its own time.
-        kept.setdefault(str(block["at"]), action)
+        kept.setdefault(str(_block(action)["at"]), action)
     draft.actions[:] = kept.values()
+    failures = [fails for each in draft.failures if isinstance(fails := each.get("fail_task"), dict)]
+    if any({"in_snapshot", "in_notification"} & fails.keys() for fails in failures):
+        for number, (at, action) in enumerate(kept.items()):
+            _block(action)["at"] = ms(int(at.removesuffix(" ms")) + number)
+
+
+def _block(action: Block) -> Block:
+    (block,) = action.values()
+    assert isinstance(block, dict)
+    return block
 
 
 def _read_forward(block: Block) -> list[str]:
@@ -323,4 +328,11 @@ def add_end(draft: Draft) -> None:
         stop["drain"] = True
     if has_checkpoints:
         stop["savepoint"] = {}
+    _keep_source_functions_from_stops(draft)
     draft.actions.append({"stop": stop})
+
+
+def _keep_source_functions_from_stops(draft: Draft) -> None:
+    """How soon a stop ends a source function depends on the function."""
+    for block in draft.sources.values() if draft.is_determined else ():
+        block.pop("legacy", None)

@@ -22,6 +22,10 @@ def failed(task: str | None, cause: str | None) -> Answer:
             "BadInput: the record has no timestamp, so no event-time window can be assigned",
             "RuntimeException: Record has Long.MIN_VALUE timestamp (= no timestamp marker).",
         ),
+        (
+            "StopWithSavepointStopping: A savepoint has been created at: memory:savepoint-1, but the job failed",
+            "StopWithSavepointStoppingException: A savepoint has been created at: file:/s, but the job 1 failed",
+        ),
     ],
 )
 def test_causes_with_other_names_are_the_same(ours: str, flink: str) -> None:

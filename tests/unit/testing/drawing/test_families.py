@@ -145,6 +145,29 @@ def test_determined_scenario_has_one_step_for_each_instant() -> None:
         assert data["settings"]["cost"] == 0
 
 
+@pytest.mark.parametrize("family", ["checkpoints", "unaligned"])
+def test_snapshots_have_times_that_neither_others_nor_steps_of_a_later_attempt_have(family: Family) -> None:
+    for number in range(80):
+        data = numbered_scenario(number, family=family).data
+        times = [
+            int(block["at"].removesuffix(" ms")) for action in data.get("actions", ()) for block in action.values()
+        ]
+        assert len(set(times)) == len(times)
+        failures = [block for each in data.get("failures", ()) for block in each.values()]
+        if any("in_snapshot" in block or "in_notification" in block for block in failures):
+            assert len({time % 97 for time in times}) == len(times)
+
+
+def test_source_functions_are_not_stopped() -> None:
+    stopped = 0
+    for number in range(200):
+        data = numbered_scenario(number, family="checkpoints").data
+        if any("stop" in action for action in data.get("actions", ())):
+            stopped += 1
+            assert not any("legacy" in block for block in data["sources"].values())
+    assert stopped > 5
+
+
 def test_checkpoints_that_time_out_have_no_slow_links() -> None:
     for number in range(DRAWN):
         data: Any = numbered_scenario(number, family="checkpoints", seed=11, determined=False).data

@@ -23,6 +23,7 @@ import org.apache.flink.runtime.minicluster.MiniCluster;
 import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.util.TimeUtils;
 
 /** The embedded Flink on which plans run; it listens on loopback only. */
 public final class Cluster {
@@ -76,6 +77,9 @@ public final class Cluster {
         Map<String, Object> answer = new LinkedHashMap<>();
         Map<JobVertexID, Integer> heads = heads(graph, plan);
         Seen.setHeads(heads.values());
+        Alignments.set(TimeUtils.parseDuration(
+                        settings.getString("execution.checkpointing.aligned-checkpoint-timeout", "0 ms"))
+                .toMillis());
         boolean takesLast =
                 settings.containsKey("execution.checkpointing.interval")
                         && settings.getString("execution.checkpointing.checkpoints-after-tasks-finish", "true")

@@ -438,6 +438,7 @@ final class Conductor {
                     for (Task task : found) {
                         if (!tasks.contains(task)) {
                             Channels.beginWithFirstChannel(task);
+                            Alignments.useFor((StreamTask<?, ?>) field(Task.class, task, "invokable"));
                             began.put(task, ManualTime.instant());
                         }
                     }

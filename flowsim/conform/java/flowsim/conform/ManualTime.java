@@ -1,7 +1,10 @@
 package flowsim.conform;
 
 import java.lang.reflect.Field;
+import java.util.Map;
+import java.util.NavigableMap;
 import java.util.PriorityQueue;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.FutureTask;
@@ -26,6 +29,8 @@ final class ManualTime implements TimerService {
     static final long START = 1000;
 
     private static final PriorityQueue<Alarm> ALARMS = new PriorityQueue<>();
+    /** The time in ns since which it stands still, by the time of the machine in ms after which it does. */
+    private static final NavigableMap<Long, Long> MOVES = new TreeMap<>();
     private static final long NANOS = 1_000_000;
     private static final long MOMENTS = 1000;
     private static final long FIRST = -1;
@@ -53,6 +58,12 @@ final class ManualTime implements TimerService {
         }
     }
 
+    /** The time of a task, also of one that does not use it. */
+    static TimerService of(StreamTask<?, ?> task) throws ReflectiveOperationException {
+        Object used = Conductor.field(StreamTask.class, task, "timerService");
+        return used instanceof ManualTime ? (ManualTime) used : new ManualTime(task);
+    }
+
     /** The same for the task of a source and its operator. */
     static void useFor(SourceReaderContext context) throws ReflectiveOperationException {
         Object times = Conductor.field(AbstractStreamOperator.class, operatorOf(context), "processingTimeService");
@@ -77,6 +88,7 @@ final class ManualTime implements TimerService {
 
     static synchronized void reset() {
         ALARMS.clear();
+        MOVES.clear();
         now = START * NANOS;
         made = 0;
     }
@@ -95,6 +107,7 @@ final class ManualTime implements TimerService {
         synchronized (ManualTime.class) {
             alarm = ALARMS.poll();
             now = Math.max(now, alarm.due);
+            MOVES.put(System.currentTimeMillis(), now);
         }
         alarm.fire();
     }
@@ -132,6 +145,12 @@ final class ManualTime implements TimerService {
         Alarm alarm = new Alarm(timestamp, nowNanos(), 0, FIRST, 0, callback);
         alarm.fire();
         return alarm;
+    }
+
+    /** How many ms have passed since what happened at this time of the machine. */
+    static synchronized long passedSince(long machineMillis) {
+        Map.Entry<Long, Long> last = MOVES.lowerEntry(machineMillis);
+        return now() - (last == null ? START : last.getValue() / NANOS);
     }
 
     private static synchronized long now() {

@@ -51,8 +51,9 @@ final class Pauses {
     private static void await(long due, int node, int subtask) {
         Thread thread = Thread.currentThread();
         CountDownLatch latch = new CountDownLatch(1);
+        // Timers of the task that are due at the end of the pause come before it goes on.
         ManualTime.wakeAt(
-                due,
+                due + 2,
                 node,
                 subtask,
                 () -> {

@@ -63,6 +63,7 @@ final class Snapshots {
     private CompletableFuture<String> request(Supplier<CompletableFuture<String>> snapshot, boolean isConfirmed)
             throws Exception {
         long before = begun();
+        TimeUnit.MILLISECONDS.sleep(1); // its time is later than that of the last move of the clock
         pending.incrementAndGet();
         CompletableFuture<String> requested = snapshot.get();
         CompletableFuture<String> followed =

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 from dataclasses import dataclass, replace
+from datetime import date, time
 from typing import Final
 
 from flowsim.connectors.formats.java_numbers import float_text
@@ -17,6 +18,7 @@ from flowsim.connectors.formats.row_types import (
     is_bytes,
     row_of,
 )
+from flowsim.connectors.formats.sql_values import NUMBERS, PYTHON_TYPES, text_of, value_of
 from flowsim.connectors.schemas import DeserializationSchema, SerializationSchema
 from flowsim.errors import BadInput
 from flowsim.values.types import TypeInformation, TypeKind
@@ -158,6 +160,8 @@ def _scalar(type_info: TypeInformation, cell: str) -> object:
         return float_of(cell.strip(), kind)
     if is_bytes(type_info):
         return base64.b64decode(cell, validate=True)
+    if kind in PYTHON_TYPES:
+        return value_of(cell.strip() if kind in NUMBERS else cell, kind, is_iso=False)
     raise BadInput(f"CsvRowDeserializationSchema: flowsim reads no {type_info} from CSV")
 
 
@@ -184,7 +188,7 @@ class CsvRowSerializationSchema(SerializationSchema):
         if value is None:
             return self._dialect.null
         text = self._text(type_info, value)
-        return self._quoted(text) if isinstance(value, str | list | tuple) else text
+        return self._quoted(text) if isinstance(value, str | list | tuple | date | time) else text
 
     def _text(self, type_info: TypeInformation, value: object) -> str:
         kind = type_info.kind
@@ -202,6 +206,8 @@ class CsvRowSerializationSchema(SerializationSchema):
             return float_text(value, kind)
         if is_bytes(type_info) and isinstance(value, bytes):
             return base64.b64encode(value).decode()
+        if kind in PYTHON_TYPES and type(value) is PYTHON_TYPES[kind]:
+            return text_of(value, kind, is_iso=False)
         raise BadInput(f"CsvRowSerializationSchema: expected a value of type {type_info}, got {value!r:.100}")
 
     def _quoted(self, text: str) -> str:

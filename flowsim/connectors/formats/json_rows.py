@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from decimal import MAX_PREC, Context, Decimal
 from math import isfinite
 from typing import Final, NoReturn
 
@@ -18,6 +19,7 @@ from flowsim.connectors.formats.row_types import (
     is_bytes,
     row_of,
 )
+from flowsim.connectors.formats.sql_values import NUMBERS, PYTHON_TYPES, text_of, value_of
 from flowsim.connectors.schemas import DeserializationSchema, SerializationSchema
 from flowsim.errors import BadInput
 from flowsim.values.types import TypeInformation, TypeKind
@@ -29,7 +31,22 @@ def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"JSON has no {text}")
 
 
-_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+_EXACT: Final = Context(prec=MAX_PREC)
+
+
+class _Float(float):
+    """A number with a fraction or an exponent, with its digits."""
+
+    text: str
+
+
+def _float(text: str) -> _Float:
+    number = _Float(text)
+    number.text = text
+    return number
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float)
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -158,6 +175,12 @@ def _scalar(type_info: TypeInformation, node: object) -> object:
         return integer_of(_text(node).strip(), kind)
     if kind in (TypeKind.FLOAT, TypeKind.DOUBLE):
         return float_of(_text(node).strip(), kind)
+    if kind in PYTHON_TYPES:
+        if isinstance(node, _Float) and kind is TypeKind.BIG_DEC:
+            # As Jackson, which drops the zeros at the end of a number.
+            return Decimal(node.text).normalize(_EXACT)
+        text = _text(node)
+        return value_of(text.strip() if kind in NUMBERS else text, kind, is_iso=True)
     raise BadInput(f"JsonRowDeserializationSchema: flowsim reads no {type_info} from JSON")
 
 
@@ -203,6 +226,9 @@ class JsonRowSerializationSchema(SerializationSchema):
             return number if isfinite(value) else _ENCODE(number)
         if kind in _PYTHON and type(value) is _PYTHON[kind]:
             return _ENCODE(value)
+        if kind in PYTHON_TYPES and type(value) is PYTHON_TYPES[kind]:
+            text = text_of(value, kind, is_iso=True)
+            return text if kind in NUMBERS else _ENCODE(text)
         raise BadInput(f"JsonRowSerializationSchema: expected a value of type {type_info}, got {value!r:.100}")
 
     class Builder:

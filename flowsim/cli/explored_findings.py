@@ -141,7 +141,7 @@ def findings_of(
             continue
         progress(number, min(len(found), _SHRUNK), f"shrinking: {what}")
         subject = subjects[token.space]
-        smallest = shrunk(token, partial(_has, subject, what), _REPLAYS)
+        smallest = shrunk(subject.job.with_choices(token), partial(_has, subject, what), _REPLAYS)
         findings.append(
             Finding(what, runs, smallest, _decisive(what, smallest, subject), with_claims(subject, smallest))
         )

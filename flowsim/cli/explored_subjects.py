@@ -26,7 +26,7 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.context import load_function
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import Space
-from flowsim.sim.random_costs import replay
+from flowsim.sim.sampled.by_strategy import replay
 from flowsim.testing import Schedule, run_job
 
 
@@ -119,7 +119,7 @@ class ScenarioSubject:
         return shlex.join([*self._again, "--token", str(token), *checks])
 
     def explain(self, token: ChoiceToken) -> str | None:
-        if token.costs_seed is not None:
+        if not token.asks_for_choices:
             return None
         return shlex.join(["flowsim", "explain", *self._again[2:], "--token", str(token)])
 

@@ -12,7 +12,7 @@ from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.explored_spaces import in_order_space, in_runtime_space
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.exploring_loop import ExploringPolicy
-from flowsim.sim.random_costs import CostsPolicy
+from flowsim.sim.sampled.costs import CostsPolicy
 
 
 def planned_job(graph: StreamGraph, options: RunOptions, events: CheckedEvents) -> ExecutionGraph:

@@ -20,7 +20,7 @@ from flowsim.scenario.expectations import ExpectationOutcome
 from flowsim.scenario.runner import ScenarioRun, run_compiled
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import ExploringPolicy
-from flowsim.sim.random_costs import replay
+from flowsim.sim.sampled.by_strategy import replay
 
 _PREFIX = {
     JobStatus.FINISHED: RunStatus.COMPLETE,

@@ -17,8 +17,9 @@ from flowsim.explore.parts import parts_of
 from flowsim.explore.product_search import ProductSearch
 from flowsim.facts.recorder import Recorder
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.sim.choice_token import Recorded
+from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import Space
+from flowsim.sim.sampled.by_strategy import replay
 
 EXPLORED_BOUNDS: Final = RunBounds(steps=10_000_000)
 """The bounds of an explored run by default: some minutes."""
@@ -78,6 +79,19 @@ class ExploredJob:
         """Runs the job, and records the run if there is a recorder. Raises RunInterrupted with the result so far."""
         options = replace(self._options, policy=source.policy(), recorder=recorder)
         return MiniCluster(self.execution, options).run()
+
+    def with_choices(self, token: ChoiceToken) -> ChoiceToken:
+        """Returns a token that has the choices of a random run, for one that has its seed; others as they are.
+
+        Raises BadInput if the token belongs to another job, or its run makes other choices.
+        """
+        token.check_job(self.digest)
+        if token.sampled is None or not token.asks_for_choices:
+            return token
+        source = replay(token)
+        self.result(source)
+        source.check_end()
+        return source.token_of_choices(self.digest)
 
     def outcome(self, result: JobExecutionResult) -> Outcome:
         """Returns the outcome of the run that has just ended."""

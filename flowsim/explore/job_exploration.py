@@ -130,7 +130,7 @@ class JobExploration:
         for what, finding in part.findings.items():
             token = ChoiceToken.parse(finding.token)
             first, runs = self.findings.get(what, (token, 0))
-            if first.costs_seed is not None and token.costs_seed is None:
+            if first.kind > token.kind:
                 first = token
             self.findings[what] = first, runs + finding.runs
 

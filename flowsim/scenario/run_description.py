@@ -24,7 +24,8 @@ from flowsim.scenario.settings import RunSettings
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.policy import SchedulingPolicy
-from flowsim.sim.random_costs import CostsPolicy, replay
+from flowsim.sim.sampled.by_strategy import replay
+from flowsim.sim.sampled.costs import CostsPolicy
 
 _OF_TOKENS: Final = (ExploringPolicy.name, CostsPolicy.name)
 """The policies of explored runs, which their tokens repeat."""

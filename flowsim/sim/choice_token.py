@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, InvariantViolation
 from flowsim.sim.exploring_loop import ExploringPolicy, Option, Space
 from flowsim.sim.policy import SchedulingPolicy
 
 _VERSION: Final = 1
-"""Raised when names or options of choices change, so that older tokens are refused."""
+"""Raised when names or options of choices, or the draws of a strategy change, so that older tokens are refused."""
 
 _FORM: Final = re.compile(
-    r"fx1\.((?P<space>[or])\.(?P<job>[A-Za-z0-9_-]{7})\.(?P<choices>[A-Za-z0-9_-]{0,1000000})"
-    r"|c\.(?P<job_of_costs>[A-Za-z0-9_-]{7})\.(?P<costs>[0-9]{1,19}))"
+    r"fx1\.(?P<space>[orc])\.(?P<job>[A-Za-z0-9_-]{7})\."
+    r"((?P<choices>(?<!c.{9})[A-Za-z0-9_-]{0,1000000})|(?P<costs>(?<=c.{9})[0-9]{1,19})"
+    r"|(?P<strategy>(?<!c.{9})[a-z]+[0-9]?)\.(?P<seed>[0-9]{1,19})\.(?P<length>[0-9]{1,9})\.(?P<check>[A-Za-z0-9_-]{4}))"
 )
+_SPACES: Final[Mapping[str, Space]] = {"o": "order", "r": "runtime", "c": "runtime"}
 _EXAMPLE: Final = "fx1.o.Zm9vYmE.AAEC"
+
+_LONGEST: Final = 160
+"""The most characters of choices; a random run with more of them has the seed in its token."""
+
+COSTS: Final = "costs"
+"""The strategy whose runs ask for no choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What decides a random run: its strategy and seed, and how many choices the default run of the job had."""
+
+    strategy: str
+    seed: int
+    choices: int = 0
+    check: str = ""
+    """The digest of the choices that it made, in a token: it notices a job, or a strategy, that has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +47,21 @@ class ChoiceToken:
     """The job, and the choices that differ from the default: pairs of a choice's number and an option's number.
 
     Numbers of choices count those with two options or more, from 0. Option 0 is the default: in the order space, the event
-    that was possible first. A run with random costs of work has their seed instead.
+    that was possible first. A random run with many choices has its seed instead, and so has one of strategy ``costs``.
     """
 
     job: str
     deviations: tuple[tuple[int, int], ...]
     space: Space = "order"
-    costs_seed: int | None = None
-    """The seed of a run of strategy ``costs``, which asks for no choices."""
+    sampled: Sampled | None = None
 
     def __str__(self) -> str:
-        if self.costs_seed is not None:
-            return f"fx1.c.{self.job}.{self.costs_seed}"
-        content = bytearray()
-        last = 0
-        for number, option in self.deviations:
-            _append(content, number - last)
-            _append(content, option)
-            last = number
-        return f"fx1.{self.space[0]}.{self.job}.{_text(content)}"
+        of = self.sampled
+        if of is None:
+            return f"fx1.{self.space[0]}.{self.job}.{_choices_text(self.deviations)}"
+        if of.strategy == COSTS:
+            return f"fx1.c.{self.job}.{of.seed}"
+        return f"fx1.{self.space[0]}.{self.job}.{of.strategy}.{of.seed}.{of.choices}.{of.check}"
 
     @classmethod
     def parse(cls, text: str) -> ChoiceToken:
@@ -54,8 +69,12 @@ class ChoiceToken:
         match = _FORM.fullmatch(text.strip())
         if match is None:
             raise BadInput(f"expected a token such as {_EXAMPLE}, got {text[:60]!r}: copy the whole token")
+        job, space = match["job"], _SPACES[match["space"]]
         if match["costs"] is not None:
-            return cls(match["job_of_costs"], (), "runtime", int(match["costs"]))
+            return cls(job, (), space, Sampled(COSTS, int(match["costs"])))
+        if match["strategy"] is not None:
+            by = Sampled(match["strategy"], int(match["seed"]), int(match["length"]), match["check"])
+            return cls(job, (), space, by)
         numbers = list(_numbers(match["choices"]))
         if len(numbers) % 2:
             raise _damaged()
@@ -63,13 +82,21 @@ class ChoiceToken:
         for distance, option in zip(numbers[::2], numbers[1::2], strict=True):
             last += distance
             deviations.append((last, option))
-        return cls(match["job"], tuple(deviations), "order" if match["space"] == "o" else "runtime")
+        return cls(job, tuple(deviations), space)
+
+    @property
+    def asks_for_choices(self) -> bool:
+        """False for a run whose costs of work are random."""
+        return self.sampled is None or self.sampled.strategy != COSTS
 
     def is_simpler_than(self, other: ChoiceToken) -> bool:
-        """True if this run is easier to explain: it is made of choices, and of fewer ones that differ from the default."""
-        if self.costs_seed is not None or other.costs_seed is not None:
-            return self.costs_seed is None and other.costs_seed is not None
-        return len(self.deviations) < len(other.deviations)
+        """True if this run is easier to explain: it makes choices, and fewer ones that differ from the default."""
+        return (self.kind, len(self.deviations)) < (other.kind, len(other.deviations))
+
+    @property
+    def kind(self) -> int:
+        """0: it has choices; 1: it has the seed of a run that makes choices; 2: that of one that makes none."""
+        return 0 if self.sampled is None else 2 - self.asks_for_choices
 
     def check_job(self, digest: str) -> None:
         """Raises BadInput if the token belongs to another job; ``digest``: of this one, with its settings."""
@@ -101,6 +128,8 @@ class Recorded:
     """How many steps were decided, with those that had one option."""
     expected: ChoiceToken | None = None
     """The token that the run repeats."""
+    sampled: Sampled | None = None
+    """What decides the run, if it is random."""
 
     def policy(self) -> SchedulingPolicy:
         """Returns the policy of the run."""
@@ -123,13 +152,24 @@ class Recorded:
         """Does nothing."""
 
     def check_end(self) -> None:
-        """Does nothing: there is nothing to repeat."""
+        """Raises BadInput if the run repeats a token by its seed, and made other choices."""
+        by = None if self.expected is None else self.expected.sampled
+        if by is not None and by.check and by.check != _check(_choices_text(self.deviations)):
+            raise BadInput("the run made other choices than that of the token; the job or flowsim changed")
 
     def describe(self) -> Mapping[str, object]:
-        return {}
+        return {} if self.expected is None else {"token": str(self.expected)}
 
     def token(self, digest: str) -> ChoiceToken:
         """Returns the token of the run, of the job with this digest."""
+        of_choices = self.token_of_choices(digest)
+        choices = _choices_text(of_choices.deviations)
+        if self.sampled is None or len(choices) <= _LONGEST:
+            return of_choices
+        return replace(of_choices, deviations=(), sampled=replace(self.sampled, check=_check(choices)))
+
+    def token_of_choices(self, digest: str) -> ChoiceToken:
+        """Returns the token with all choices of the run, however many there are."""
         return ChoiceToken(job_id(digest), tuple(self.deviations), self.space)
 
 
@@ -137,6 +177,8 @@ class Replayed(Recorded):
     """Repeats the choices of a token. Raises BadInput if they do not fit the run."""
 
     def __init__(self, token: ChoiceToken) -> None:
+        if token.sampled is not None:
+            raise InvariantViolation(f"the token {token} has no choices: replay repeats it")
         super().__init__(token.space, expected=token)
         self._options = dict(token.deviations)
 
@@ -149,15 +191,25 @@ class Replayed(Recorded):
             )
         return index
 
-    def describe(self) -> Mapping[str, object]:
-        return {"token": str(self.expected)}
-
     def check_end(self) -> None:
         last = max(self._options, default=-1)
         if last >= self.choices:
             raise BadInput(
                 f"the run ended after {self.choices} choices, the token has a choice {last}; the job or flowsim changed"
             )
+
+
+def _choices_text(deviations: Iterable[tuple[int, int]]) -> str:
+    content, last = bytearray(), 0
+    for number, option in deviations:
+        _append(content, number - last)
+        _append(content, option)
+        last = number
+    return _text(content)
+
+
+def _check(choices: str) -> str:
+    return _text(sha256(choices.encode()).digest()[:3])
 
 
 def _append(content: bytearray, value: int) -> None:

@@ -16,7 +16,7 @@ from flowsim.explore.shrink import shrunk
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import Space
-from flowsim.sim.random_costs import replay
+from flowsim.sim.sampled.by_strategy import replay
 from flowsim.testing.drawn import PARAMETER, is_one_of_many
 from flowsim.testing.schedule import Schedule
 
@@ -41,16 +41,20 @@ class ExploringSchedule(Schedule):
 
     @property
     def token(self) -> str:
-        return str(self.made)
+        return str(self._made_by.token(self.digests[0]))
 
     @property
     def made(self) -> ChoiceToken:
         """The choices of the run."""
+        return self._made_by.token_of_choices(self.digests[0])
+
+    @property
+    def _made_by(self) -> Recorded:
         if self.source is None or not self.digests:
             raise BadInput(
                 f"@explore: the test did not run a job with its {PARAMETER}: run_job(job, {PARAMETER}={PARAMETER})"
             )
-        return self.source.token(self.digests[0])
+        return self.source
 
     def choices_for(self, digest: str) -> Recorded | None:
         if self.digests:

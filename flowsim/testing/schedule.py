@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from flowsim.errors import BadInput
 from flowsim.sim.choice_token import ChoiceToken, Recorded, is_choice_token
-from flowsim.sim.random_costs import replay
+from flowsim.sim.sampled.by_strategy import replay
 
 DEFAULT_BUDGET_RECORDS: Final = 4096
 _TOKEN: Final = re.compile(r"(fifo|random)/([0-9]{1,19})/([0-9]{1,7})")
@@ -61,7 +61,7 @@ class Schedule:
     @property
     def asks_for_choices(self) -> bool:
         """True if each step of the run is a choice, so that time can pass before an event that is due."""
-        return self.choices is not None and ChoiceToken.parse(self.choices).costs_seed is None
+        return self.choices is not None and ChoiceToken.parse(self.choices).asks_for_choices
 
     def choices_for(self, digest: str) -> Recorded | None:
         """Returns what decides the order of a run of the job with this digest; None: the policy and the seed do.

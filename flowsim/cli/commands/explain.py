@@ -40,7 +40,7 @@ def explain(
 ) -> Answer:
     """Explain the choices of an explored run: what happened, and what the default was. -v prints every step."""
     run = ChoiceToken.parse(token)
-    if run.costs_seed is not None:
+    if not run.asks_for_choices:
         again = shlex.join(["flowsim", "run", str(scenario), "--token", str(run)])
         raise BadInput(
             f"--token {run}: strategy costs makes no choices to explain, the costs of work are random; repeat the run with "
@@ -52,6 +52,7 @@ def explain(
         write_warnings(compiled)
         subject = ScenarioSubject(compiled, ["flowsim", "run", str(scenario)], "full", until_ns, run.space)
         game = Game(subject, compiled.scenario.model.name, Path(folder) / "positions", Description(compiled))
+        run = subject.job.with_choices(run)
         end = game.explained(run)
     document = {name: end[name] for name in ("log", "ended", "sinks", "findings", "token")}
     return Answer(document, lambda console: _show(console, end, len(run.deviations), verbose))

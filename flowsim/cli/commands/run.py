@@ -53,7 +53,7 @@ from flowsim.scenario.runner import (
 )
 from flowsim.scenario.settings import RunSettings
 from flowsim.sim.choice_token import ChoiceToken, Recorded
-from flowsim.sim.random_costs import replay
+from flowsim.sim.sampled.by_strategy import replay
 
 if TYPE_CHECKING:
     from flowsim.cli.judged_run import JudgedRun, RunJudge

@@ -7,30 +7,24 @@ from functools import partial
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.explore.strategies.costs import Costs
 from flowsim.explore.strategies.delay import DelayBounded
 from flowsim.explore.strategies.guided import Guided
-from flowsim.explore.strategies.pct import PctRun
 from flowsim.explore.strategies.portfolio import Portfolio
-from flowsim.explore.strategies.pos import PosRun
 from flowsim.explore.strategies.strategy import Sampling, Strategy
-from flowsim.explore.strategies.uniform import UniformRun
-from flowsim.explore.strategies.weighted import WeightedRun
+from flowsim.sim.choice_token import COSTS
 from flowsim.sim.exploring_loop import Space
 
 _PARTS: Final[Mapping[str, tuple[float, Callable[[Space, int], Strategy]]]] = {
-    "pos": (0.2, partial(Sampling, "pos", PosRun)),
-    "pct2": (0.15, partial(Sampling, "pct2", partial(PctRun, changes=1))),
-    "pct3": (0.1, partial(Sampling, "pct3", partial(PctRun, changes=2))),
-    "weighted": (0.15, partial(Sampling, "weighted", WeightedRun)),
-    "costs": (0.2, Costs),
+    "pos": (0.2, partial(Sampling, "pos")),
+    "pct2": (0.15, partial(Sampling, "pct2")),
+    "pct3": (0.1, partial(Sampling, "pct3")),
+    "weighted": (0.15, partial(Sampling, "weighted")),
+    COSTS: (0.2, partial(Sampling, COSTS)),
     "delay1": (0.1, partial(DelayBounded, most=1)),
     "guided": (0.05, Guided),
-    "uniform": (0.05, partial(Sampling, "uniform", UniformRun)),
+    "uniform": (0.05, partial(Sampling, "uniform")),
 }
 """The strategies of the portfolio, each with its first share of the runs."""
-
-COSTS: Final = "costs"
 
 
 def _portfolio(space: Space, seed: int) -> Strategy:

@@ -30,7 +30,8 @@ from flowsim.quantities import count_text
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import Space
-from flowsim.sim.random_costs import RandomCosts, replay
+from flowsim.sim.sampled.by_strategy import replay
+from flowsim.sim.sampled.costs import RandomCosts
 from flowsim.testing import DrawnScenario, Schedule, async_jobs, random_jobs, scenarios, window_jobs
 from tests.support.drawn import drawn
 from tests.support.faults.historical.search import shown_by

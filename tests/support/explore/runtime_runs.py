@@ -11,7 +11,7 @@ import sys
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.runs import Runs
 from flowsim.scenario.yaml.problems import ScenarioErrors
-from flowsim.sim.random_costs import RandomCosts
+from flowsim.sim.sampled.costs import RandomCosts
 from tests.support.explore.brute_force import results
 from tests.support.explore.tiny_jobs import compiled, explored, tiny_job
 

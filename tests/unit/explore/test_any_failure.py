@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import pytest
 
 from flowsim.cluster.job_status import JobStatus
-from flowsim.explore.strategies.pos import PosRun
-from flowsim.explore.strategies.strategy import SampledRun
-from flowsim.explore.strategies.uniform import UniformRun
-from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Sampled
 from flowsim.sim.exploring_loop import Space
+from flowsim.sim.sampled.by_strategy import replay
+from flowsim.sim.sampled.pos import PosRun
+from flowsim.sim.sampled.sampled_run import SampledRun
+from flowsim.sim.sampled.uniform import UniformRun
 from tests.support.explore.tiny_jobs import explored
 
 ROWS = [["a", 1], ["b", 2], ["a", 3], ["b", 4]]
@@ -48,7 +48,7 @@ def test_sampled_run_lets_a_task_fail_and_the_results_stay_exact(run: Any) -> No
     failing.bound_by(100)
     failed, finished = set(), 0
     for seed in range(8):
-        source: SampledRun = run("runtime", Random(seed), 60)
+        source: SampledRun = run("runtime", Sampled("any", seed, 60))
         result = failing.result(source)
         chosen = [each.task for each in result.failures if "as the exploration has chosen" in each.error]
         assert len(chosen) <= 2  # checkpoints that expire while time passes are failures as well
@@ -63,7 +63,7 @@ def test_sampled_run_lets_a_task_fail_and_the_results_stay_exact(run: Any) -> No
 
 def test_token_repeats_the_failure() -> None:
     failing = explored(job(), "runtime")
-    source = UniformRun("runtime", Random(1), 60)
+    source = UniformRun("runtime", Sampled("uniform", 1, 60))
     first = failing.result(source)
-    again = failing.result(Replayed(ChoiceToken.parse(str(source.token(failing.digest)))))
+    again = failing.result(replay(ChoiceToken.parse(str(source.token(failing.digest)))))
     assert [str(each) for each in again.failures] == [str(each) for each in first.failures] != []

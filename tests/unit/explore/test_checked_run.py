@@ -16,7 +16,7 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario, load_text
 from flowsim.scenario.runner import run_compiled
-from flowsim.sim.choice_token import ChoiceToken, job_id
+from flowsim.sim.choice_token import COSTS, ChoiceToken, Sampled, job_id
 
 REPOSITORY = Path(__file__).parents[3]
 TWO_SOURCES = """\
@@ -41,7 +41,7 @@ def compile_two(text: str = "") -> CompiledScenario:
 
 
 def costs(compiled: CompiledScenario, seed: int) -> ChoiceToken:
-    return ChoiceToken(job_id(compiled.scenario.digest()), (), "runtime", seed)
+    return ChoiceToken(job_id(compiled.scenario.digest()), (), "runtime", Sampled(COSTS, seed))
 
 
 def check_costs(compiled: CompiledScenario, seed: int) -> CheckedRun:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -17,10 +16,10 @@ from flowsim.explore.checked_run import check_run
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_exploration import ExploredSpace, JobExploration, explore_job
 from flowsim.explore.outcome import Outcome
-from flowsim.explore.strategies.uniform import UniformRun
 from flowsim.explore.unit import SEARCH, Unit, UnitResult
-from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed, job_id
+from flowsim.sim.choice_token import COSTS, ChoiceToken, Recorded, Replayed, Sampled, job_id
 from flowsim.sim.exploring_loop import Space
+from flowsim.sim.sampled.uniform import UniformRun
 from tests.support.explore.tiny_jobs import compiled, explored
 
 ROWS = {"fields": {"n": "long"}, "rows": [[1], [2]]}
@@ -100,7 +99,10 @@ def test_token_with_the_fewest_choices_is_kept() -> None:
 
 
 def test_run_with_choices_is_kept_rather_than_one_with_random_costs() -> None:
-    choices, costs = ChoiceToken(job_id(""), ((0, 1),), "runtime"), ChoiceToken(job_id(""), (), "runtime", 7)
+    choices, costs = (
+        ChoiceToken(job_id(""), ((0, 1),), "runtime"),
+        ChoiceToken(job_id(""), (), "runtime", Sampled(COSTS, 7)),
+    )
     assert (choices.is_simpler_than(costs), costs.is_simpler_than(choices)) == (True, False)
     part = UnitResult(Unit("runtime", "portfolio", 1, 2, 0))
     for token in (costs, choices):
@@ -111,7 +113,9 @@ def test_run_with_choices_is_kept_rather_than_one_with_random_costs() -> None:
 def test_random_runs_find_only_results_of_the_search() -> None:
     job = explored(UNION)
     results = explore_job(job, runs=1_000).results
-    assert {job.run(UniformRun("order", Random(seed), 0)).digest for seed in range(1_000, 1_060)} == results.keys()
+    assert {
+        job.run(UniformRun("order", Sampled("uniform", seed))).digest for seed in range(1_000, 1_060)
+    } == results.keys()
 
 
 def test_job_that_was_explored_before_has_the_same_results() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flowsim.errors import BadInput
-from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed, is_choice_token, job_id
+from flowsim.sim.choice_token import COSTS, ChoiceToken, Recorded, Replayed, Sampled, is_choice_token, job_id
 from flowsim.sim.exploring_loop import START, Option
+from flowsim.sim.sampled.by_strategy import SAMPLED, replay, sampled_run
 
 JOB = job_id("a digest")
 
@@ -57,6 +60,52 @@ def test_token_of_another_job_is_refused() -> None:
     ChoiceToken(JOB, ()).check_job("a digest")
 
 
+def run_with(sampled: Sampled, choices: int, expected: ChoiceToken | None = None) -> Recorded:
+    run = sampled_run("runtime", sampled, expected)
+    make(run, choices)
+    return run
+
+
+def make(run: Recorded, choices: int) -> None:
+    for step in range(choices):
+        of = options(3)
+        run.choose([*of[step % 3 :], *of[: step % 3]])
+
+
+@pytest.mark.parametrize("strategy", SAMPLED)
+def test_token_of_a_long_random_run_has_its_seed(strategy: str) -> None:
+    run = run_with(Sampled(strategy, 17, 400), 400)
+    token = run.token("a digest")
+    assert len(str(token)) < 60
+    assert ChoiceToken.parse(str(token)) == (token if strategy != COSTS else replace(token, sampled=Sampled(COSTS, 17)))
+    again = replay(ChoiceToken.parse(str(token)))
+    make(again, 400)
+    again.check_end()
+    assert (token.sampled is not None, bool(again.deviations)) == (True, strategy != COSTS)
+    assert again.token_of_choices("a digest").deviations == run.token_of_choices("a digest").deviations
+    assert again.describe() == {"token": str(token)}
+
+
+def test_token_of_a_short_random_run_has_its_choices() -> None:
+    run = run_with(Sampled("uniform", 17, 10), 10)
+    assert run.token("a digest") == run.token_of_choices("a digest")
+    assert run.deviations
+
+
+def test_random_run_that_made_other_choices_is_refused() -> None:
+    token = run_with(Sampled("pos", 17, 400), 400).token("a digest")
+    again = run_with(Sampled("pos", 17, 400), 300, token)
+    with pytest.raises(BadInput, match="the run made other choices than that of the token"):
+        again.check_end()
+
+
+def test_token_of_an_unknown_strategy_is_refused() -> None:
+    with pytest.raises(
+        BadInput, match="the token has strategy 'dfs'; there are: uniform, weighted, pos, pct2, pct3, costs"
+    ):
+        replay(ChoiceToken.parse(f"fx1.r.{JOB}.dfs.1.10.abcd"))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -66,6 +115,9 @@ def test_token_of_another_job_is_refused() -> None:
         "fx1.o.Zm9v.AAE",
         "fx1.o.Zm9vYmE.AA E",
         f"fx1.o.{JOB}",
+        f"fx1.c.{JOB}.AAE",
+        f"fx1.c.{JOB}.pos.17.400.abcd",
+        f"fx1.r.{JOB}.pos.17.400",
     ],
 )
 def test_other_texts_are_refused(text: str) -> None:

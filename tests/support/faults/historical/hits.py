@@ -11,7 +11,7 @@ from flowsim.errors import BadInput
 from flowsim.explore.shrink import shrunk
 from flowsim.faults.historical.bug import Bug
 from flowsim.sim.choice_token import ChoiceToken
-from flowsim.sim.random_costs import replay
+from flowsim.sim.sampled.by_strategy import replay
 from tests.support.faults.historical.runs import ScheduledRun, compiled_job, run_job
 from tests.support.faults.historical.strategies import Strategy
 
@@ -100,7 +100,7 @@ def hunt(bug: Bug, strategy: Strategy, seeds: int, runs: int, cpu_s: float) -> R
         len(found),
         median(hit.runs if hit else float("inf") for hit in hits),
         round(median(hit.cpu_s if hit else float("inf") for hit in hits), 3),
-        None if token is None or token.costs_seed is not None else len(token.deviations),
+        None if token is None or token.sampled is not None else len(token.deviations),
         "" if token is None else str(token),
     )
 
@@ -116,4 +116,4 @@ def shrunk_token(bug: Bug, run: ScheduledRun) -> ChoiceToken | None:
         except BadInput:  # the choices do not fit
             return False
 
-    return shrunk(run.choices.token(compiled_job(bug).scenario.digest()), shows, _REPLAYS)
+    return shrunk(run.choices.token_of_choices(compiled_job(bug).scenario.digest()), shows, _REPLAYS)

@@ -23,7 +23,7 @@ from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
 from flowsim.scenario.runner import run_compiled
 from flowsim.sim.choice_token import Recorded
-from flowsim.sim.random_costs import replay
+from flowsim.sim.sampled.by_strategy import replay
 
 BOUNDS: Final = RunBounds(steps=60_000)
 """A run with a bug may never end; those without one need about a hundredth."""

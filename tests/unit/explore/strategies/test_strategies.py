@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from random import Random
 
 import pytest
 
@@ -15,14 +14,14 @@ from flowsim.explore.job_exploration import explore_job
 from flowsim.explore.strategies.by_name import STRATEGIES, strategy_of
 from flowsim.explore.strategies.delay import DelayBounded
 from flowsim.explore.strategies.guided import Guided
-from flowsim.explore.strategies.pct import PctRun
 from flowsim.explore.strategies.portfolio import Portfolio
-from flowsim.explore.strategies.pos import PosRun
 from flowsim.explore.strategies.strategy import Strategy
-from flowsim.sim.choice_token import ChoiceToken, Recorded
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Sampled
 from flowsim.sim.exploring_loop import START, TIME, Option
 from flowsim.sim.origin import OptionKey
-from flowsim.sim.random_costs import replay
+from flowsim.sim.sampled.by_strategy import replay
+from flowsim.sim.sampled.pct import PctRun
+from flowsim.sim.sampled.pos import PosRun
 from tests.support.explore.tiny_jobs import explored
 from tests.unit.explore.test_exhaustive import union
 
@@ -149,14 +148,14 @@ def test_pct_changes_priorities_as_often_as_it_may() -> None:
 def test_time_does_not_pass_for_ever_while_an_actor_is_ready() -> None:
     options: Sequence[Option] = [Option(("turn", 0), START), Option(TIME.key, START)]
     for seed in range(20):
-        run = PctRun("runtime", Random(seed), 10, changes=0)
+        run = PctRun("runtime", Sampled("pct1", seed, 10), changes=0)
         assert 0 in [run.choose(options) for _ in range(10)]
 
 
 @pytest.mark.parametrize(("touched", "is_drawn_again"), [({1}, True), ({2}, False), ({-1}, True)])
 def test_pos_draws_again_for_steps_that_race_with_the_executed_one(touched: set[int], is_drawn_again: bool) -> None:
     keys: list[OptionKey] = [("arrive", 1, wire) for wire in range(3)]
-    run = PosRun("runtime", Random(1), 0)
+    run = PosRun("runtime", Sampled("pos", 1))
     executed = keys.pop(run.choose([Option(key, START) for key in keys]))
     before = [run._priorities[key] for key in keys]
     run.executed(touched)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from random import Random
 from typing import Final
 
-from flowsim.explore.strategies.strategy import SampledRun
+from flowsim.sim.choice_token import ChoiceToken, Sampled
 from flowsim.sim.exploring_loop import Option, Space
 from flowsim.sim.origin import OptionKey
+from flowsim.sim.sampled.sampled_run import SampledRun
 
 _WEIGHTS: Final = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _CONTINUES: Final = (0.0, 0.5, 0.9, 0.97)
@@ -18,10 +18,10 @@ _CONTINUES: Final = (0.0, 0.5, 0.9, 0.97)
 class WeightedRun(SampledRun):
     """Draws the weight of a kind when it first occurs."""
 
-    def __init__(self, space: Space, random: Random, choices: int) -> None:
-        super().__init__(space, random, choices)
+    def __init__(self, space: Space, sampled: Sampled, expected: ChoiceToken | None = None) -> None:
+        super().__init__(space, sampled, expected)
         self._weights: dict[object, float] = {}
-        self._continues = random.choice(_CONTINUES)
+        self._continues = self.random.choice(_CONTINUES)
         self._last: OptionKey | None = None
 
     def pick(self, options: Sequence[Option]) -> int:

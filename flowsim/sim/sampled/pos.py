@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from random import Random
 
-from flowsim.explore.strategies.strategy import SampledRun
+from flowsim.sim.choice_token import ChoiceToken, Sampled
 from flowsim.sim.exploring_loop import ANY_ACTOR, Option, Space
 from flowsim.sim.origin import OptionKey
+from flowsim.sim.sampled.sampled_run import SampledRun
 
 
 class PosRun(SampledRun):
     """Draws a priority for each pending step, and again for those that race with the step that was executed."""
 
-    def __init__(self, space: Space, random: Random, choices: int) -> None:
-        super().__init__(space, random, choices)
+    def __init__(self, space: Space, sampled: Sampled, expected: ChoiceToken | None = None) -> None:
+        super().__init__(space, sampled, expected)
         self._priorities: dict[OptionKey, float] = {}
         self._chosen: OptionKey | None = None
 

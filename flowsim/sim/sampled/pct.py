@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
 from typing import Final
 
-from flowsim.explore.strategies.strategy import SampledRun
+from flowsim.sim.choice_token import ChoiceToken, Sampled
 from flowsim.sim.exploring_loop import TIME, Option, Space
 from flowsim.sim.origin import OptionKey
+from flowsim.sim.sampled.sampled_run import SampledRun
 
 _TIMES_IN_A_ROW: Final = 5
 """How often time may pass while something else could happen: with timers that repeat, it could pass for ever."""
@@ -18,13 +18,13 @@ class PctRun(SampledRun):
     """The step of the origin with the highest priority is next; at each change, that origin gets the lowest one.
 
     A bug that needs d = ``changes`` + 1 steps in an order is found with a probability of at least 1 / (n k^(d - 1)), for n
-    origins and k ``choices``, which are those of the default run.
+    origins and the k choices of the default run.
     """
 
-    def __init__(self, space: Space, random: Random, choices: int, *, changes: int) -> None:
-        super().__init__(space, random, choices)
+    def __init__(self, space: Space, sampled: Sampled, expected: ChoiceToken | None = None, *, changes: int) -> None:
+        super().__init__(space, sampled, expected)
         self._priorities: dict[OptionKey, float] = {}
-        self._changes = frozenset(random.sample(range(max(choices, changes)), changes))
+        self._changes = frozenset(self.random.sample(range(max(sampled.choices, changes)), changes))
         self._lowest = 0.0
         self._times = 0
 

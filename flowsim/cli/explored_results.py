@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Final
 
@@ -49,6 +49,10 @@ class ExplorePlan:
     """True if more than one result is a finding."""
     until_finding: bool
     """True if the first finding ends the exploration."""
+
+    def part(self, of: int) -> ExplorePlan:
+        """Returns the plan of one of several explorations that share the runs and the time."""
+        return replace(self, runs=max(self.runs // of, 1), seconds=self.seconds / of)
 
 
 def laws_every(text: str) -> int:

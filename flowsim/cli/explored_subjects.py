@@ -198,6 +198,10 @@ class JobArguments:
         again = ["flowsim", "run", self.scenario, *until, *self._options]
         return {space: ScenarioSubject(compiled, again, self.record, until_ns, space, claims) for space in spaces}
 
+    def with_set(self, overrides: Sequence[str]) -> JobArguments:
+        """Returns the same job with further overrides."""
+        return replace(self, overrides=(*self.overrides, *overrides))
+
     def loaded_claims(self) -> list[Claim]:
         """Returns the functions. Raises BadInput."""
         return [Claim(each, load_function(each, Path.cwd(), allow_python=self.allow_python)) for each in self.claims]

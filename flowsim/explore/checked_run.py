@@ -17,8 +17,9 @@ from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.manifest import RunStatus
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome
+from flowsim.scenario.loader import Scenario
 from flowsim.scenario.runner import ScenarioRun, run_compiled
-from flowsim.sim.choice_token import ChoiceToken
+from flowsim.sim.choice_token import ChoiceToken, job_id
 from flowsim.sim.exploring_loop import ExploringPolicy
 from flowsim.sim.sampled.by_strategy import replay
 
@@ -82,13 +83,31 @@ def check_run(
     """Repeats a run of an exploration in memory and checks it. Raises BadInput if the token does not fit the job."""
     if record is Level.OFF:
         raise BadInput("explore checks recordings: use recording level elements or full, not off")
-    token.check_job(compiled.scenario.digest())
+    check_token(token, compiled.scenario)
     policy = replay(token).policy()
     run = run_compiled(compiled, policy=policy, clock="virtual", record=record, until_ns=until_ns, bounds=bounds)
     outcomes = judged_in_memory(run, explored=isinstance(policy, ExploringPolicy))
     result = run.result
     expected = compiled.expect.laws
     return CheckedRun(result.status, result.error, tuple(outcomes), run.expectations, expected, run.digest or "")
+
+
+def check_token(token: ChoiceToken, scenario: Scenario) -> None:
+    """Raises BadInput if a token belongs to another job; names the override without which the job would be the same."""
+    try:
+        token.check_job(scenario.digest())
+    except BadInput:
+        for index, override in enumerate(scenario.overrides):
+            if token.job == _job_without(scenario, index):
+                raise BadInput(f"the token belongs to this job without --set {override}") from None
+        raise
+
+
+def _job_without(scenario: Scenario, override: int) -> str | None:
+    try:
+        return job_id(scenario.without(override).digest())
+    except BadInput:  # there is no such job
+        return None
 
 
 def judged_in_memory(run: ScenarioRun, *, explored: bool = False) -> list[Outcome]:

@@ -43,6 +43,12 @@ class Scenario:
             raise BadInput(f"{self.document.file}: has {len(self.phases)} phases, expected at least {number}")
         return self.phases[number - 1]
 
+    def without(self, override: int) -> Scenario:
+        """Returns the scenario without one of its overrides, by index. Raises ScenarioError if it needs it."""
+        others = (*self.overrides[:override], *self.overrides[override + 1 :])
+        whole = load_text(self.text, self.document.file, self.folder, others, self.limits)
+        return whole if self.phase is None else whole.of_phase(self.phase)
+
     def resolved(self) -> dict[str, object]:
         """Returns the whole scenario with its overrides, as JSON values, without unset values."""
         resolved: dict[str, object] = self.model.model_dump(mode="json", exclude_none=True)

@@ -17,6 +17,7 @@ from flowsim.cli.explored_subjects import ScenarioSubject
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.errors import BadInput
+from flowsim.explore.checked_run import check_token
 from flowsim.play.game import Game
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken
@@ -50,6 +51,7 @@ def explain(
     with TemporaryDirectory(prefix="flowsim-explain-") as folder:
         compiled = compiled_scenario(scenario, Path(folder) / "out", set_, allow_python, allow_path, limit, until_ns)
         write_warnings(compiled)
+        check_token(run, compiled.scenario)
         subject = ScenarioSubject(compiled, ["flowsim", "run", str(scenario)], "full", until_ns, run.space)
         game = Game(subject, compiled.scenario.model.name, Path(folder) / "positions", Description(compiled))
         run = subject.job.with_choices(run)

@@ -8,12 +8,14 @@ from typing import Annotated, Final, Literal
 import typer
 
 from flowsim.cli.command import Answer, command
-from flowsim.cli.explored_results import ExplorePlan, laws_every, spaces_of
+from flowsim.cli.explored_results import ExploredResults, ExplorePlan, laws_every, spaces_of
 from flowsim.cli.explored_subjects import JobArguments
+from flowsim.cli.explored_variants import ExploredVariants, explored_variants
 from flowsim.cli.exploring import Workers, explored_results
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Set, Until, Verbose
 from flowsim.cli.programs import ScenarioOrFunction
 from flowsim.cli.progress import count_progress
+from flowsim.errors import BadInput
 from flowsim.explore.plan import strategies_of
 from flowsim.explore.strategies.by_name import STRATEGIES
 
@@ -70,6 +72,15 @@ Laws = Annotated[
         help="Check the laws on all runs, on those with a new result, or also on every Nth run.",
     ),
 ]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY=[VALUE, ...]",
+        help="Explore the scenario with each of these values, e.g. sources.orders.generate.seed=[1, 2, 3]. The option can be "
+        "given several times, for all combinations, which share --runs and --seconds.",
+    ),
+]
 Claims = Annotated[
     list[str] | None,
     typer.Option(
@@ -107,6 +118,7 @@ def explore(
     record: Record = "full",
     until: Until = None,
     set_: Set = None,
+    vary: Vary = None,
     limit: Limit = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
@@ -128,6 +140,16 @@ def explore(
     job = JobArguments(
         scenario, record, until, tuple(set_ or ()), tuple(limit or ()), allow_python, allow_path, tuple(claim or ())
     )
+    workers = Workers(jobs, spark, master)
+    found: ExploredResults | ExploredVariants
     with count_progress("exploring", json_output) as progress:
-        found = explored_results(job, plan, Workers(jobs, spark, master), resume, progress)
+        if not vary:
+            found = explored_results(job, plan, workers, resume, progress)
+        elif resume is not None:
+            raise BadInput("--vary and --resume cannot be combined: give --set and a file for each value")
+        else:
+            found = explored_variants(
+                vary,
+                lambda overrides, of: explored_results(job.with_set(overrides), plan.part(of), workers, None, progress),
+            )
     return Answer(found.data(), lambda console: found.show(console, verbose), found.code)

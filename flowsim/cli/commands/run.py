@@ -196,6 +196,8 @@ def _choices(
     """Returns the choices of a token. Raises BadInput for a token of another job, or if other options decide the order."""
     if text is None:
         return None
+    from flowsim.explore.checked_run import check_token
+
     token = ChoiceToken.parse(text)
     if names_policy:
         raise BadInput("--token: it decides the order of the run: leave out --policy")
@@ -203,7 +205,7 @@ def _choices(
         raise BadInput("--token: applies to the virtual clock only")
     if compiled.phases:
         raise BadInput("--token: a scenario with phases cannot be explored")
-    token.check_job(compiled.scenario.digest())
+    check_token(token, compiled.scenario)
     return replay(token)
 
 

@@ -203,8 +203,29 @@ def test_delay_bounded_strategy_says_that_it_is_finished(flowsim: Any, union: st
 
 def test_token_of_other_settings_is_refused(flowsim: Any, union: str) -> None:
     token = flowsim("explore", union, "--space", "order", "--json").document["results"][0]["token"]
-    changed = flowsim("run", union, "--token", token, "--set", "operators.both.map.add.m=n * 3")
-    assert (changed.code, "the token belongs to another job" in changed.err) == (ExitCode.BAD_INPUT, True)
+    tripled = ("--set", "operators.both.map.add.m=n * 3")
+    for command in ("run", "explain"):
+        changed = flowsim(command, union, "--token", token, "--set", "settings.seed=7", *tripled)
+        assert (changed.code, "the token belongs to another job" in changed.err) == (ExitCode.BAD_INPUT, True)
+        changed = flowsim(command, union, "--token", token, *tripled)
+        expected = "the token belongs to this job without --set operators.both.map.add.m=n * 3"
+        assert (changed.code, expected in changed.err) == (ExitCode.BAD_INPUT, True), changed.err
+
+
+def test_token_of_a_long_random_run_is_short_and_names_its_seed(flowsim: Any, tmp_path: Path) -> None:
+    rows = [[number] for number in range(60)]
+    (tmp_path / "long.yaml").write_text(UNION.replace("[[1], [2]]", str(rows)).replace("{all: 3}", "{all: 60}"))
+    explore = ("explore", "long.yaml", "--space", "runtime", "--strategy", "uniform", "--runs", "3", "--json")
+    document = flowsim(*explore).document
+    tokens = [one["token"] for one in (*document["results"], *document["findings"])]
+    assert (len(document["findings"]), "uniform.1." in str(tokens)) == (1, True)
+    assert max(map(len, tokens)) < 200
+    for result in document["results"]:
+        again = flowsim(*shlex.split(result["replay"])[1:], "--out", "out", "--json").document
+        assert [list(row.values()) for row in again["sinks"][0]["records"]] == result["sinks"]["all"][0]
+        assert flowsim("replay", "out").code == 0
+        explained = flowsim("explain", "long.yaml", "--token", result["token"])
+        assert (explained.code, "choices other than the default" in explained.out) == (0, True)
 
 
 PAIRS = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 
@@ -21,6 +21,9 @@ from flowsim.laws.law import Verdict
 from flowsim.laws.verdict_line import line_of
 from flowsim.quantities import count_text
 from flowsim.sim.exploring_loop import Space
+
+if TYPE_CHECKING:
+    from flowsim.cli.smaller_scenario import SmallerScenario
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
@@ -74,6 +77,8 @@ class ExploredResults:
     plan: ExplorePlan
     scenario: str
     is_out_of_time: bool
+    smaller: SmallerScenario | None = None
+    """A smaller scenario with the first finding, if one was asked for."""
 
     @property
     def code(self) -> ExitCode:
@@ -136,6 +141,7 @@ class ExploredResults:
             "never_examined": self.never_examined,
             "results": [self._result(digest, one) for digest, one in found.results.items()],
             "findings": [each.data(self.subjects[each.token.space], self.scenario) for each in self.findings],
+            "smaller": None if self.smaller is None else self.smaller.data(),
             "exit_code": int(self.code),
         }
 
@@ -186,6 +192,8 @@ class ExploredResults:
         self._show_laws(console, verbose)
         for each in self.findings:
             each.show(console, self.subjects[each.token.space], self.scenario, found.runs, found.checked)
+        if self.smaller is not None:
+            self.smaller.show(console)
         if not self.findings and found.results:
             first = next(iter(found.results.values()))
             console.print(f"repeat one: {self._repeat(first)}", soft_wrap=True, markup=False)

@@ -22,8 +22,12 @@ from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.unit import NO_CLAIMS
 from flowsim.facts.kinds import Level
+from flowsim.limits import limits_of
 from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.context import load_function
+from flowsim.scenario.loader import load_text
+from flowsim.scenario.yaml.positions import YamlValue
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import Space
 from flowsim.sim.sampled.by_strategy import replay
@@ -91,6 +95,12 @@ class ScenarioSubject:
         self._record = record
         self._until_ns = until_ns
         self.claims = claims
+
+    @property
+    def document(self) -> dict[str, YamlValue]:
+        """The scenario with its overrides, as plain values."""
+        value = self._compiled.scenario.document.value
+        return value if isinstance(value, dict) else {}
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -194,9 +204,23 @@ class JobArguments:
         )  # fmt: skip
         if warns:
             write_warnings(compiled)
+        return {space: self._subject(compiled, space, until_ns, claims) for space in spaces}
+
+    def subject_of(self, text: str, space: Space, out: str) -> ScenarioSubject:
+        """Returns the job of a scenario that would be in the file, without overrides. Raises BadInput."""
+        until_ns = duration_argument("--until", self.until)
+        scenario = load_text(text, self.scenario, Path(self.scenario).resolve().parent, (), limits_of(self.limits))
+        compiled = compile_scenario(
+            scenario, out_dir=Path(out), allow_python=self.allow_python, allow_path=self.allow_path, until_ns=until_ns
+        )
+        return self._subject(compiled, space, until_ns, Claims(self.loaded_claims()))
+
+    def _subject(
+        self, compiled: CompiledScenario, space: Space, until_ns: int | None, claims: Claims
+    ) -> ScenarioSubject:
         until = [] if self.until is None else ["--until", self.until]
         again = ["flowsim", "run", self.scenario, *until, *self._options]
-        return {space: ScenarioSubject(compiled, again, self.record, until_ns, space, claims) for space in spaces}
+        return ScenarioSubject(compiled, again, self.record, until_ns, space, claims)
 
     def with_set(self, overrides: Sequence[str]) -> JobArguments:
         """Returns the same job with further overrides."""

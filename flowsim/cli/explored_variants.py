@@ -35,7 +35,7 @@ def _overrides(text: str) -> list[str]:
     file = f"--vary {text[:60]}"
     values = read_document(source, file).value if equals and key.strip() and source.strip() else None
     if not isinstance(values, list) or not values:
-        raise BadInput(f"{file}: expected KEY=[VALUE, ...], such as settings.network.buffers_per_channel=[0, 2]")
+        raise BadInput(f"{file}: expected KEY=[VALUE, ...], such as settings.exclusive_buffers_per_channel=[1, 2]")
     return [f"{key.strip()}={json.dumps(value)}" for value in values]
 
 

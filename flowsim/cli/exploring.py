@@ -14,6 +14,7 @@ from flowsim.cli.explored_findings import findings_of
 from flowsim.cli.explored_results import ExploredResults, ExplorePlan
 from flowsim.cli.explored_subjects import JobArguments, Subject
 from flowsim.cli.progress import CountProgress
+from flowsim.cli.smaller_scenario import smaller_scenario
 from flowsim.distribution import __version__
 from flowsim.errors import BadInput
 from flowsim.explore.job_exploration import JobExploration, Worker, explore, in_this_process
@@ -60,11 +61,17 @@ class Workers:
 
 
 def explored_results(
-    job: JobArguments, plan: ExplorePlan, workers: Workers, resumed: Path | None, progress: CountProgress
+    job: JobArguments,
+    plan: ExplorePlan,
+    workers: Workers,
+    progress: CountProgress,
+    resumed: Path | None = None,
+    smaller: Path | None = None,
 ) -> ExploredResults:
     """Explores a job, checks some of its runs, and shrinks what they found.
 
-    ``resumed``: the file that keeps the exploration, and from which it continues. Raises BadInput.
+    ``resumed``: the file that keeps the exploration, and from which it continues. ``smaller``: the file for a smaller scenario
+    with the first finding. Raises BadInput.
     """
     units = Plan(plan.strategies, plan.first_seed, plan.runs)
     with TemporaryDirectory(prefix="flowsim-explore-") as out:
@@ -87,7 +94,11 @@ def explored_results(
             exploration = explore(units, plan.view, worker if kept is None else kept.continued(worker), on_unit)
         is_out_of_time = monotonic() > ends_at and not exploration.is_interrupted
         findings = findings_of(exploration.findings, subjects, progress, shrinks=not exploration.is_interrupted)
-        return ExploredResults(exploration, findings, subjects, plan, job.scenario, is_out_of_time)
+        shrunk = None
+        if smaller is not None and findings and not exploration.is_interrupted:
+            subject = subjects[findings[0].token.space]
+            shrunk = smaller_scenario(job, plan, findings[0], subject, smaller, out, progress)
+        return ExploredResults(exploration, findings, subjects, plan, job.scenario, is_out_of_time, shrunk)
 
 
 def _about(job: JobArguments, subjects: Mapping[Space, Subject], plan: ExplorePlan) -> dict[str, object]:

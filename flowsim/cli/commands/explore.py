@@ -49,6 +49,14 @@ Resume = Annotated[
         "--resume", metavar="FILE", help="Keep the exploration in this file, and continue the one that it has."
     ),
 ]
+Smaller = Annotated[
+    Path | None,
+    typer.Option(
+        "--smaller",
+        metavar="FILE",
+        help="Write the scenario of the first finding to this file, with as few records and settings as still show it.",
+    ),
+]
 OutcomeView = Annotated[
     Literal["exact", "bag"],
     typer.Option(
@@ -109,6 +117,7 @@ def explore(
     spark: Spark = False,
     master: Master = None,
     resume: Resume = None,
+    smaller: Smaller = None,
     first_seed: FirstSeed = 1,
     outcome: OutcomeView = "exact",
     laws: Laws = _LAWS,
@@ -144,12 +153,13 @@ def explore(
     found: ExploredResults | ExploredVariants
     with count_progress("exploring", json_output) as progress:
         if not vary:
-            found = explored_results(job, plan, workers, resume, progress)
-        elif resume is not None:
-            raise BadInput("--vary and --resume cannot be combined: give --set and a file for each value")
+            found = explored_results(job, plan, workers, progress, resume, smaller)
+        elif resume is not None or smaller is not None:
+            one = "--resume" if smaller is None else "--smaller"
+            raise BadInput(f"--vary and {one} cannot be combined: give --set and a file for each value")
         else:
             found = explored_variants(
                 vary,
-                lambda overrides, of: explored_results(job.with_set(overrides), plan.part(of), workers, None, progress),
+                lambda overrides, of: explored_results(job.with_set(overrides), plan.part(of), workers, progress),
             )
     return Answer(found.data(), lambda console: found.show(console, verbose), found.code)

@@ -1,0 +1,91 @@
+"""``flowsim explore --smaller``: a finding is shown in a scenario with fewer records."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowsim.cli.exit_code import ExitCode
+
+JOB = """\
+flowsim: 1
+name: two
+sources:
+  a: {script: {fields: {k: string, n: long}, subtasks: [[{record: [x, 1]}, {record: [x, 3]}, {record: [x, 9]}]]}}
+  b: {script: {fields: {k: string, n: long}, subtasks: [[{record: [x, 2]}, {record: [z, 4]}]]}}
+operators:
+  both: {input: [a, b], map: {add: {m: n * 2}}}
+sinks:
+  all: {input: both, collect: {}}
+settings: {seed: 5, buffer_timeout: 10 ms}
+"""
+CLAIM = """\
+def in_order(rows):
+    numbers = [row[1] for row in rows["all"][0] if row[0] == "x"]
+    assert numbers == sorted(numbers), numbers
+"""
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> str:
+    (tmp_path / "two.yaml").write_text(JOB)
+    (tmp_path / "claimed.py").write_text(CLAIM)
+    return "two.yaml"
+
+
+def test_claim_breaks_with_two_records(flowsim: Any, two: str, tmp_path: Path) -> None:
+    called = flowsim(
+        "explore", two, "--claim", "claimed:in_order", "--allow-python", "--smaller", "small.yaml", "--runs", "40", "--json"
+    )  # fmt: skip
+    smaller = called.document["smaller"]
+    assert (called.code, smaller["records"], smaller["records_before"]) == (ExitCode.BROKEN, 2, 5)
+    written = (tmp_path / "small.yaml").read_text()
+    assert written.count("record:") == 2
+    assert "settings" not in written
+    assert (tmp_path / "two.yaml").read_text() == JOB
+    assert smaller["finding"]["what"] == "claim claimed:in_order does not hold"
+    again = flowsim(*shlex.split(smaller["finding"]["replay"])[1:], "--out", "out", "--json").document
+    numbers = [row["n"] for row in again["sinks"][0]["records"]]
+    assert (len(numbers), numbers == sorted(numbers)) == (2, False)
+    assert flowsim("replay", "out").code == 0
+
+
+def test_finding_of_some_schedules_stays_one(flowsim: Any, two: str, tmp_path: Path) -> None:
+    """Without its last record, no run meets the claim; that would say nothing about the schedules of the first scenario."""
+    (tmp_path / "claimed.py").write_text(
+        "def in_order(rows):\n    return [row[1] for row in rows['all'][0]][-1:] == [9] or len(rows['all'][0]) > 6"
+    )
+    called = flowsim(
+        "explore", two, "--claim", "claimed:in_order", "--allow-python", "--smaller", "small.yaml", "--runs", "40", "--json"
+    )  # fmt: skip
+    assert called.document["smaller"]["records"] == 2
+    plain = flowsim(
+        "explore", "small.yaml", "--claim", "claimed:in_order", "--allow-python", "--space", "order", "--json"
+    )
+    assert plain.document["spaces"]["order"]["proven"]
+    (finding,) = plain.document["findings"]
+    assert 0 < finding["runs"] < plain.document["runs"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--smaller", "missing/small.yaml"),
+            "--smaller missing/small.yaml: cannot be written: No such file or directory",
+        ),
+        (("--smaller", "small.yaml", "--vary", "settings.seed=[1]"), "--vary and --smaller cannot be combined"),
+    ],
+)
+def test_refused(flowsim: Any, two: str, arguments: tuple[str, ...], message: str) -> None:
+    called = flowsim("explore", two, "--claim", "claimed:in_order", "--allow-python", "--runs", "20", *arguments)
+    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+
+
+def test_nothing_is_written_without_a_finding(flowsim: Any, two: str, tmp_path: Path) -> None:
+    called = flowsim("explore", two, "--smaller", "small.yaml", "--runs", "20", "--json")
+    assert (called.code, called.document["smaller"]) == (0, None)
+    assert not (tmp_path / "small.yaml").exists()

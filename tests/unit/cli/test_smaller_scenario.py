@@ -55,15 +55,15 @@ def test_claim_breaks_with_two_records(flowsim: Any, two: str, tmp_path: Path) -
 
 def test_finding_of_some_schedules_stays_one(flowsim: Any, two: str, tmp_path: Path) -> None:
     """Without its last record, no run meets the claim; that would say nothing about the schedules of the first scenario."""
-    (tmp_path / "claimed.py").write_text(
-        "def in_order(rows):\n    return [row[1] for row in rows['all'][0]][-1:] == [9] or len(rows['all'][0]) > 6"
+    (tmp_path / "ending.py").write_text(
+        "def last_is_4(rows):\n    return [row[1] for row in rows['all'][0]][-1:] == [4]"
     )
     called = flowsim(
-        "explore", two, "--claim", "claimed:in_order", "--allow-python", "--smaller", "small.yaml", "--runs", "40", "--json"
+        "explore", two, "--claim", "ending:last_is_4", "--allow-python", "--smaller", "small.yaml", "--runs", "40", "--json"
     )  # fmt: skip
     assert called.document["smaller"]["records"] == 2
     plain = flowsim(
-        "explore", "small.yaml", "--claim", "claimed:in_order", "--allow-python", "--space", "order", "--json"
+        "explore", "small.yaml", "--claim", "ending:last_is_4", "--allow-python", "--space", "order", "--json"
     )
     assert plain.document["spaces"]["order"]["proven"]
     (finding,) = plain.document["findings"]

@@ -78,17 +78,29 @@ def test_object_gives_back_its_references(make: Callable[[SinkOperator], object]
 
 RUNS = """
 import gc
+from flowsim.cluster.job_execution import RunOptions
 from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.explore.explored_job import ExploredJob
 from flowsim.facts.kinds import Level
+from flowsim.sim.choice_token import Sampled
+from flowsim.sim.sampled.by_strategy import sampled_run
 from flowsim.testing.runs import run_job
 from flowsim.testing.schedule import Schedule
 
-def run(seed):
+def job():
     env = StreamExecutionEnvironment.get_execution_environment()
     one, other = (env.add_source(ScriptedSource([record(f"{c}{i}", i) for i in range(3)])).name(c) for c in "ab")
     one.union(other).map(lambda value: value).name("merged")
-    run_job(env, schedule=Schedule("random", seed, 1), level=Level.OFF)
+    return env
+
+explored = ExploredJob(job().stream_graph(), RunOptions(), "", "runtime")
+
+def drawn(seed):
+    run_job(job(), schedule=Schedule("random", seed, 1), level=Level.OFF)
+
+def of_strategy(seed):
+    explored.run(sampled_run("runtime", Sampled("pos", seed, 100)))
 
 def resident():
     gc.collect()
@@ -96,15 +108,17 @@ def resident():
         return int(file.read().split()[1]) * 4096
 
 for seed in range(200):
-    run(seed)
+    RUN(seed)
 before = resident()
 for seed in range(2000):
-    run(seed)
+    RUN(seed)
 print(resident() - before)
 """
 
 
 @pytest.mark.slow
-def test_memory_of_2000_runs_stays_below_5_mb() -> None:
-    done = subprocess.run([sys.executable, "-c", RUNS], capture_output=True, text=True, check=True, cwd=ROOT)
+@pytest.mark.parametrize("run", ["drawn", "of_strategy"])
+def test_memory_of_2000_runs_stays_below_5_mb(run: str) -> None:
+    program = RUNS.replace("RUN(", f"{run}(")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert int(done.stdout) < 5_000_000

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.explore_plan import ExplorePlan
 from flowsim.cli.explored_findings import Finding, code_of
 from flowsim.cli.explored_subjects import Subject
+from flowsim.cli.smaller_scenario import SmallerScenario
 from flowsim.cli.tables import Column, show_table
-from flowsim.errors import BadInput
 from flowsim.explore.job_exploration import ExploredSpace, Found, JobExploration
-from flowsim.explore.outcome import Outcome, View
-from flowsim.explore.plan import SPACES
+from flowsim.explore.outcome import Outcome
 from flowsim.laws.law import Verdict
 from flowsim.laws.verdict_line import line_of
 from flowsim.quantities import count_text
 from flowsim.sim.exploring_loop import Space
-
-if TYPE_CHECKING:
-    from flowsim.cli.smaller_scenario import SmallerScenario
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
@@ -34,37 +31,6 @@ MEANINGS: Final[Mapping[Space, str]] = {
     "runtime": "any turns, flushes, credits and delays, with the network of the job",
 }
 """What differs between the runs of a space."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExplorePlan:
-    """How a job is explored."""
-
-    strategies: Mapping[Space, str]
-    """The strategy of each space."""
-    runs: int
-    seconds: float
-    view: View
-    first_seed: int
-    laws_every: int
-    """The laws are checked on each run with a new result, and on each run with this number; 0: on new results only."""
-    requires_one: bool
-    """True if more than one result is a finding."""
-    until_finding: bool
-    """True if the first finding ends the exploration."""
-
-    def part(self, of: int) -> ExplorePlan:
-        """Returns the plan of one of several explorations that share the runs and the time."""
-        return replace(self, runs=max(self.runs // of, 1), seconds=self.seconds / of)
-
-
-def laws_every(text: str) -> int:
-    """Returns the number of ``--laws``: 1, all runs; 0, only those with a new result. Raises BadInput."""
-    if text in ("all", "new"):
-        return 1 if text == "all" else 0
-    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
-        raise BadInput(f"--laws: expected all, new or a number from 1, got {text[:40]!r}")
-    return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,17 +208,6 @@ def _text(outcome: Outcome) -> str:
 
 def _short(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def spaces_of(space: str | None, strategy: str | None) -> tuple[Space, ...]:
-    """Returns the spaces to explore: that of ``--space``, or the one that a strategy has. Raises BadInput."""
-    if space == "seeds":
-        raise BadInput("--space seeds: random costs of work are a strategy now: use --space runtime --strategy costs")
-    if space is not None:
-        if space not in SPACES:
-            raise BadInput(f"--space: expected {' or '.join(SPACES)}, got {space[:40]!r}")
-        return tuple(each for each in SPACES if each == space)
-    return ("order", "runtime") if strategy is None else ("runtime",)
 
 
 def _product(results: Sequence[int]) -> str:

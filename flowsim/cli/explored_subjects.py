@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from flowsim.cli.command import duration_argument
-from flowsim.cli.programs import environment_of
+from flowsim.cli.programs import environment_of, is_program
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.datastream.environment import StreamExecutionEnvironment
@@ -17,12 +17,14 @@ from flowsim.errors import BadInput, RunTooLong
 from flowsim.explore.assumptions import left_out
 from flowsim.explore.checked_run import CheckedRun, check_run
 from flowsim.explore.claim import Claim, Claims
-from flowsim.explore.explored_job import ExploredJob
+from flowsim.explore.explored_job import ExploredJob, silenced
 from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_graph import observe
 from flowsim.explore.unit import NO_CLAIMS
 from flowsim.facts.kinds import Level
+from flowsim.graph.stream_graph import StreamGraph
 from flowsim.limits import limits_of
+from flowsim.pyflink.built_job import job_of_program
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.context import load_function
@@ -142,25 +144,26 @@ class ProgramSubject:
 
     def __init__(
         self,
-        env: StreamExecutionEnvironment,
+        job: StreamExecutionEnvironment | StreamGraph,
         name: str,
         record: str,
         space: Space = "order",
         claims: Claims = NO_CLAIMS,
     ) -> None:
-        graph = env.stream_graph()
-        self.job = ExploredJob(graph, RunOptions(), job_digest(observe(graph).graph), space)
-        self._env = env
+        graph = job if isinstance(job, StreamGraph) else job.stream_graph()
+        self.job = ExploredJob(graph, RunOptions(), digest_of(graph), space)
+        self._graph = graph
         self._name = name
         self._level = Level[record.upper()]
         self.claims = claims
 
     @property
     def left_out(self) -> Sequence[str]:
-        return () if self.job.space == "runtime" else left_out(self._env.stream_graph())
+        return () if self.job.space == "runtime" else left_out(self._graph)
 
     def judge(self, token: ChoiceToken) -> CheckedRun:
-        run = run_job(self._env, schedule=Schedule.of(str(token)), level=self._level, bounds=self.job.bounds)
+        with silenced():
+            run = run_job(self._graph, schedule=Schedule.of(str(token)), level=self._level, bounds=self.job.bounds)
         status, error = run.result.status, run.result.error
         failed = "" if error is None or isinstance(error, RunTooLong) else f"the job {status.value}: {error}"
         return CheckedRun(status, error, run.outcomes, failed=failed)
@@ -176,6 +179,19 @@ class ProgramSubject:
         return None
 
 
+class PyFlinkSubject(ProgramSubject):
+    """The first job of a program for PyFlink; ``name`` is the file, with its arguments."""
+
+    def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
+        checks = ["--validate"] if is_checked else []
+        return f"flowsim pyflink --token {token} {' '.join([*checks, self._name])}"
+
+
+def digest_of(graph: StreamGraph) -> str:
+    """Returns the digest that tokens of a job have that was built in Python."""
+    return job_digest(observe(graph).graph)
+
+
 @dataclass(frozen=True, slots=True)
 class JobArguments:
     """What the user entered to name a job: it creates the same job in every process."""
@@ -189,11 +205,18 @@ class JobArguments:
     allow_path: bool = False
     claims: Sequence[str] = ()
     """Names of functions of the rows, as ``module:function``."""
+    arguments: Sequence[str] = ()
+    """Those of a program for PyFlink."""
 
     def subjects(self, spaces: Sequence[Space], out: str, *, warns: bool = False) -> dict[Space, Subject]:
         """Returns the job in each space; ``out``: a folder for what its sinks would write. Raises BadInput."""
         until_ns = duration_argument("--until", self.until)
         claims = Claims(self.loaded_claims())
+        if is_program(self.scenario):
+            graph, name = self._job_of_program(), shlex.join([self.scenario, *self.arguments])
+            return {space: PyFlinkSubject(graph, name, self.record, space, claims) for space in spaces}
+        if self.arguments:
+            raise BadInput(f"{self.scenario}: arguments apply to a program for PyFlink (PROGRAM.py) only")
         env = environment_of(self.scenario, self.overrides, self.limits, allow_python=self.allow_python)
         if env is not None:
             if self.until is not None:
@@ -205,6 +228,14 @@ class JobArguments:
         if warns:
             write_warnings(compiled)
         return {space: self._subject(compiled, space, until_ns, claims) for space in spaces}
+
+    def _job_of_program(self) -> StreamGraph:
+        for name, given in (("--set", self.overrides), ("--limit", self.limits), ("--until", self.until)):
+            if given:
+                raise BadInput(f"{self.scenario}: {name} applies to scenarios only")
+        if not self.allow_python:
+            raise BadInput(f"{self.scenario}: runs a Python program: use --allow-python if you trust it")
+        return job_of_program(Path(self.scenario), self.arguments)
 
     def subject_of(self, text: str, space: Space, out: str) -> ScenarioSubject:
         """Returns the job of a scenario that would be in the file, without overrides. Raises BadInput."""

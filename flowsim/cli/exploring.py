@@ -10,8 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, time
 
+from flowsim.cli.explore_plan import ExplorePlan
 from flowsim.cli.explored_findings import findings_of
-from flowsim.cli.explored_results import ExploredResults, ExplorePlan
+from flowsim.cli.explored_results import ExploredResults
 from flowsim.cli.explored_subjects import JobArguments, Subject
 from flowsim.cli.progress import CountProgress
 from flowsim.cli.smaller_scenario import smaller_scenario

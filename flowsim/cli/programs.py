@@ -29,6 +29,11 @@ def is_function(name: str) -> bool:
     return bool(colon) and function.isidentifier() and not Path(name).exists()
 
 
+def is_program(name: str) -> bool:
+    """Returns True if ``name`` is that of a program for PyFlink, not that of a scenario."""
+    return name.endswith(".py") and Path(name).is_file()
+
+
 def environment_of(
     name: str, overrides: Sequence[str] | None, limits: Sequence[str] | None, *, allow_python: bool
 ) -> StreamExecutionEnvironment | None:

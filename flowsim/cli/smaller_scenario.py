@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from flowsim.cli.explore_plan import ExplorePlan
 from flowsim.cli.explored_findings import Finding, findings_of
-from flowsim.cli.explored_results import ExplorePlan
 from flowsim.cli.explored_subjects import JobArguments, ScenarioSubject, Subject
 from flowsim.cli.progress import CountProgress
 from flowsim.errors import BadInput

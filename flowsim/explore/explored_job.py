@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import TextIOBase
 from typing import Final
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
@@ -27,6 +29,16 @@ EXPLORED_BOUNDS: Final = RunBounds(steps=10_000_000)
 _SURELY: Final = 50_000
 _TIMES: Final = 100
 """Each run may have 50,000 callbacks of the event loop, and 100 for each step of the first run."""
+
+
+class _Nowhere(TextIOBase):
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def silenced() -> redirect_stdout[_Nowhere]:
+    """Drops what a run prints: thousands of runs print the same."""
+    return redirect_stdout(_Nowhere())
 
 
 class ExploredJob:
@@ -78,7 +90,8 @@ class ExploredJob:
     def result(self, source: Recorded, recorder: Recorder | None = None) -> JobExecutionResult:
         """Runs the job, and records the run if there is a recorder. Raises RunInterrupted with the result so far."""
         options = replace(self._options, policy=source.policy(), recorder=recorder)
-        return MiniCluster(self.execution, options).run()
+        with silenced():
+            return MiniCluster(self.execution, options).run()
 
     def with_choices(self, token: ChoiceToken) -> ChoiceToken:
         """Returns a token that has the choices of a random run, for one that has its seed; others as they are.

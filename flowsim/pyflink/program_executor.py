@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -14,6 +15,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.sim.policy import SchedulingPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class ProgramExecutor:
     until_ns: int | None = None
     level: Level = Level.OFF
     out: Path | None = None
+    explored: Callable[[StreamGraph], SchedulingPolicy] | None = None
+    """The policy of the first job, which repeats an explored run; that run has no other option of the program."""
     runs: list[ProgramRun] = field(default_factory=list)
 
     def execute(
@@ -46,6 +50,8 @@ class ProgramExecutor:
         """Runs a job to its end; raises JobFailed or Deadlock."""
         given = {"seed": self.seed, "policy": self.policy, "until_ns": self.until_ns}
         changed = replace(options, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        if self.explored is not None and not self.runs:
+            changed = RunOptions(policy=self.explored(graph))
         if self.level is not Level.OFF and self.out is not None:
             if recording is not None or options.recorder is not None:
                 raise BadInput("the program records its jobs itself: run it with --record off")

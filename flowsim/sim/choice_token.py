@@ -103,7 +103,7 @@ class ChoiceToken:
         if self.job != job_id(digest):
             raise BadInput(
                 f"the token belongs to another job: its first part is {self.job}, that of this job {job_id(digest)}: the "
-                "scenario was changed, or --set differs"
+                "job was changed, or has other settings"
             )
 
 

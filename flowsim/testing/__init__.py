@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         MultipleInputOperatorHarness,
         OneInputOperatorHarness,
     )
+    from flowsim.testing.programs import run_program
     from flowsim.testing.runs import JobRun, run_job
     from flowsim.testing.scenario_strategies import async_jobs, random_jobs, scenarios, window_jobs
     from flowsim.testing.schedule import FIFO, Schedule, some_schedules
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "run_job": "flowsim.testing.runs",
+    "run_program": "flowsim.testing.programs",
     "JobRun": "flowsim.testing.runs",
     "RunBounds": "flowsim.cluster.run_bounds",
     "assert_laws": "flowsim.testing.assertions",
@@ -95,6 +97,7 @@ _MODULE_OF = {
 
 __all__ = [
     "run_job",
+    "run_program",
     "JobRun",
     "RunBounds",
     "assert_laws",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flowsim.cli.explored_results import ExplorePlan
+from flowsim.cli.explore_plan import ExplorePlan
 from flowsim.cli.explored_subjects import JobArguments
 from flowsim.cli.exploring import Workers, explored_results
 from flowsim.cli.progress import CountProgress

@@ -8,7 +8,8 @@ from typing import Annotated, Final, Literal
 import typer
 
 from flowsim.cli.command import Answer, command
-from flowsim.cli.explored_results import ExploredResults, ExplorePlan, laws_every, spaces_of
+from flowsim.cli.explore_plan import ExplorePlan, laws_every, spaces_of
+from flowsim.cli.explored_results import ExploredResults
 from flowsim.cli.explored_subjects import JobArguments
 from flowsim.cli.explored_variants import ExploredVariants, explored_variants
 from flowsim.cli.exploring import Workers, explored_results
@@ -23,6 +24,14 @@ FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="
 Record = Annotated[
     Literal["elements", "full"],
     typer.Option("--record", help="The recording level of checked runs; it limits what the laws can examine."),
+]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[-- ARGS]",
+        help="The arguments of a program for PyFlink, which is PROGRAM.py in place of a scenario.",
+        show_default=False,
+    ),
 ]
 Space = Annotated[
     str | None,
@@ -109,6 +118,7 @@ _LAWS: Final = "5"
 @command
 def explore(
     scenario: ScenarioOrFunction,
+    arguments: Arguments = None,
     space: Space = None,
     strategy: StrategyName = None,
     runs: Runs = _RUNS,
@@ -147,7 +157,15 @@ def explore(
         until_finding,
     )
     job = JobArguments(
-        scenario, record, until, tuple(set_ or ()), tuple(limit or ()), allow_python, allow_path, tuple(claim or ())
+        scenario,
+        record,
+        until,
+        tuple(set_ or ()),
+        tuple(limit or ()),
+        allow_python,
+        allow_path,
+        tuple(claim or ()),
+        tuple(arguments or ()),
     )
     workers = Workers(jobs, spark, master)
     found: ExploredResults | ExploredVariants

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -19,9 +19,13 @@ from flowsim.connectors.file_system.folders import empty_output_folder
 from flowsim.connectors.kafka.topics import Topics
 from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed
 from flowsim.facts.kinds import Level
+from flowsim.graph.stream_graph import StreamGraph
 from flowsim.pyflink.program import ProgramFailed, run_program
 from flowsim.pyflink.program_executor import ProgramExecutor, ProgramRun
 from flowsim.quantities import count_text, duration_text
+from flowsim.sim.choice_token import ChoiceToken
+from flowsim.sim.policy import SchedulingPolicy
+from flowsim.sim.sampled.by_strategy import replay
 
 if TYPE_CHECKING:
     from flowsim.cli.judged_program import JudgedProgram
@@ -49,6 +53,10 @@ Topic = Annotated[
         help="The records of a Kafka topic; FILE@10/s appends 10 a second while the job runs. docs/cli.md has the format.",
     ),
 ]
+TokenText = Annotated[
+    str | None,
+    typer.Option("--token", metavar="TOKEN", help="Repeat a run of the first job that flowsim explore found."),
+]
 Validate = Annotated[bool, typer.Option("--validate", help="Check the recordings with the laws.")]
 
 
@@ -59,6 +67,7 @@ def pyflink(
     seed: Seed = None,
     policy: PolicyName = None,
     until: Until = None,
+    token: TokenText = None,
     out: Out = None,
     topic: Topic = None,
     record: RecordLevel = "full",
@@ -79,6 +88,8 @@ def pyflink(
     files = out / "files"
     empty_output_folder(files)
     topics = Topics(_files_of_topics(topic or []))
+    if token is not None:
+        executor.explored = _explored(token, seed is not None or policy is not None or until is not None)
     failure: FlowsimError | None = None
     try:
         run_program(program, arguments or [], executor, topics, files)
@@ -102,6 +113,21 @@ def _files_of_topics(options: Sequence[str]) -> dict[str, str]:
             raise BadInput(f"--topic: expected NAME=FILE, such as orders=orders.jsonl, once for each topic: {problem}")
         files[name] = file
     return files
+
+
+def _explored(text: str, has_others: bool) -> Callable[[StreamGraph], SchedulingPolicy]:
+    """Returns what repeats the run of a token. Raises BadInput for one of another job."""
+    if has_others:
+        raise BadInput("--token: it decides the order of the run: leave out --seed, --policy and --until")
+    token = ChoiceToken.parse(text)
+
+    def policy(graph: StreamGraph) -> SchedulingPolicy:
+        from flowsim.cli.explored_subjects import digest_of
+
+        token.check_job(digest_of(graph))
+        return replay(token).policy()
+
+    return policy
 
 
 def _answer(

@@ -1,0 +1,80 @@
+"""``flowsim explore PROGRAM.py``: the orders of a program for PyFlink, and tokens that ``flowsim pyflink`` repeats."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowsim.cli.exit_code import ExitCode
+
+PROGRAM = """
+import sys
+from pyflink.datastream import StreamExecutionEnvironment
+
+def main(most):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    one = env.from_collection([("a", n) for n in range(most)])
+    other = env.from_collection([("a", 10), ("b", 20)])
+    one.union(other).key_by(lambda v: v[0]).reduce(lambda a, b: (a[0], max(a[1], b[1]))).print()
+    print("starting")
+    env.execute("maxima")
+
+main(int(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    (tmp_path / "maxima.py").write_text(PROGRAM)
+    return "maxima.py"
+
+
+def test_all_results_are_listed_and_each_token_repeats_its_own(flowsim: Any, program: str) -> None:
+    explore = ("explore", program, "--allow-python", "--space", "order", "--json", "--", "--most", "2")
+    called = flowsim(*explore)
+    assert (called.code, called.err) == (0, "")
+    document = called.document
+    assert document["spaces"]["order"]["proven"]
+    printed = []
+    for result in document["results"]:
+        again = flowsim(*shlex.split(result["replay"])[1:])
+        printed.append([line for line in again.out.splitlines() if line.startswith("(")])
+        assert [str(tuple(row)) for row in result["sinks"]["Print to Std. Out"][0]] == printed[-1]
+        assert again.out.startswith("starting\n")
+    assert len(printed) == len({tuple(lines) for lines in printed}) == 6
+    assert flowsim("why", "out/maxima/1", "late").code == 0
+    assert flowsim("validate", "out/maxima/1").code == 0
+
+
+def test_results_are_those_of_several_processes(flowsim: Any, program: str) -> None:
+    explore = ("explore", program, "--allow-python", "--runs", "60", "--json")
+    one = flowsim(*explore, "--", "--most", "2").document
+    assert flowsim(*explore, "--jobs", "2", "--", "--most", "2").document == one
+    assert one["runs"] > 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explore", "maxima.py", "--", "--most", "2"), "runs a Python program: use --allow-python if you trust it"),
+        (("explore", "maxima.py", "--allow-python"), "IndexError: list index out of range"),
+        (("explore", "maxima.py", "--allow-python", "--set", "settings.seed=3"), "--set applies to scenarios only"),
+        (("explore", "maxima.py", "--allow-python", "--until", "3s"), "--until applies to scenarios only"),
+        (("explore", "idle.py", "--allow-python"), "idle.py: the program executed no job"),
+        (("explore", "job.yaml", "--", "2"), "arguments apply to a program for PyFlink (PROGRAM.py) only"),
+        (("pyflink", "--token", "fx1.o.Zm9vYmE.", "maxima.py", "--most", "2"), "the token belongs to another job"),
+        (("pyflink", "--token", "3", "maxima.py", "--most", "2"), "expected a token such as fx1.o."),
+        (
+            ("pyflink", "--token", "fx1.o.Zm9vYmE.", "--seed", "3", "maxima.py"),
+            "leave out --seed, --policy and --until",
+        ),
+    ],
+)
+def test_refused(flowsim: Any, program: str, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    (tmp_path / "idle.py").write_text("import pyflink\n")
+    called = flowsim(*arguments)
+    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+    assert not (tmp_path / "out").exists()

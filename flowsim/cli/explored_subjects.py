@@ -18,8 +18,7 @@ from flowsim.explore.assumptions import left_out
 from flowsim.explore.checked_run import CheckedRun, check_run
 from flowsim.explore.claim import Claim, Claims
 from flowsim.explore.explored_job import ExploredJob, silenced
-from flowsim.explore.job_digest import job_digest
-from flowsim.explore.observed_graph import observe
+from flowsim.explore.observed_graph import observed_digest
 from flowsim.explore.unit import NO_CLAIMS
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamGraph
@@ -151,7 +150,7 @@ class ProgramSubject:
         claims: Claims = NO_CLAIMS,
     ) -> None:
         graph = job if isinstance(job, StreamGraph) else job.stream_graph()
-        self.job = ExploredJob(graph, RunOptions(), digest_of(graph), space)
+        self.job = ExploredJob(graph, RunOptions(), observed_digest(graph), space)
         self._graph = graph
         self._name = name
         self._level = Level[record.upper()]
@@ -185,11 +184,6 @@ class PyFlinkSubject(ProgramSubject):
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         checks = ["--validate"] if is_checked else []
         return f"flowsim pyflink --token {token} {' '.join([*checks, self._name])}"
-
-
-def digest_of(graph: StreamGraph) -> str:
-    """Returns the digest that tokens of a job have that was built in Python."""
-    return job_digest(observe(graph).graph)
 
 
 @dataclass(frozen=True, slots=True)

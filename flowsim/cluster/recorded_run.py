@@ -113,11 +113,15 @@ def run_recorded(
     level: Level,
     record_values_bytes: int = VALUES_BYTES,
     record_state: bool = False,
+    described: Mapping[str, object] | None = None,
 ) -> tuple[JobExecutionResult, Manifest | None]:
-    """Does the same as ``execute_recorded``; the result reports a failed job. Also returns the manifest."""
+    """Does the same as ``execute_recorded``; the result reports a failed job. Also returns the manifest.
+
+    ``described``: further options in the description of the run.
+    """
     graph.check_run(options.clock)
     check_plan_size(create_job_graph(graph), options.limits)
-    run = run_description(graph.settings, options)
+    run = replace(run_description(graph.settings, options), options=dict(described or {}))
     with interrupts_of_run():
         writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes, records_state=record_state)
         _, result, manifest = run_and_close(graph, replace(options, recorder=writer), writer)

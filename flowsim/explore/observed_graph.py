@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.building.operator_factories import sink_operator, two_phase_commit
+from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_sinks import also_into
 from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
 
@@ -41,6 +42,11 @@ def observe(job: StreamExecutionEnvironment | StreamGraph) -> ObservedGraph:
             end = ends[_free_name(node.name, ends)] = CollectSink()
             _collect_behind(graph, node, end)
     return ObservedGraph(graph, ends)
+
+
+def observed_digest(graph: StreamGraph) -> str:
+    """Returns the digest that the tokens of a job have that was built in Python."""
+    return job_digest(observe(graph).graph)
 
 
 def _free_name(name: str, taken: dict[str, CollectSink]) -> str:

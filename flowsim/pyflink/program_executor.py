@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
@@ -15,6 +17,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.pyflink.recorded_program import OPTION, RecordedProgram
 from flowsim.sim.policy import SchedulingPolicy
 
 
@@ -40,6 +43,9 @@ class ProgramExecutor:
     until_ns: int | None = None
     level: Level = Level.OFF
     out: Path | None = None
+    program: Path | None = None
+    """The program, which its recordings name."""
+    arguments: Sequence[str] = ()
     explored: Callable[[StreamGraph], SchedulingPolicy] | None = None
     """The policy of the first job, which repeats an explored run; that run has no other option of the program."""
     runs: list[ProgramRun] = field(default_factory=list)
@@ -59,10 +65,22 @@ class ProgramExecutor:
         if recording is None:
             result, digest = MiniCluster(graph, changed).run(), None
         else:
-            result, manifest = run_recorded(graph, changed, *recording)
+            result, manifest = run_recorded(graph, changed, *recording, described=self._described(changed))
             digest = None if manifest is None else manifest.digest
         path = None if recording is None else Path(recording.directory)
         self.runs.append(ProgramRun(graph.name, result, path, digest))
         if result.error is not None:
             raise result.error
         return result
+
+    def _described(self, options: RunOptions) -> dict[str, object]:
+        """Returns what a recording needs besides the seed and the policy, so that ``replay`` can repeat the run."""
+        described: dict[str, object] = {}
+        if self.program is not None:
+            recorded = RecordedProgram.of(self.program, self.arguments, len(self.runs) + 1)
+            described[OPTION] = msgspec.to_builtins(recorded)
+        if not isinstance(options.policy, str):
+            described["policy"] = options.policy.describe()
+        if options.until_ns is not None:
+            described["until_ns"] = options.until_ns
+        return described

@@ -132,7 +132,10 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput("its limit of memory ended it, at a point that depends on the machine; run the scenario again")
     policy: Literal["fifo", "random"] | SchedulingPolicy = "random" if run.policy == "random" else "fifo"
     if run.policy in _OF_TOKENS:
-        policy = replay(ChoiceToken.parse(_recorded_token(run.options))).policy()
+        token = recorded_token(manifest)
+        if token is None:
+            raise BadInput("its choices were not recorded")
+        policy = replay(token).policy()
     return Rerun(
         run.seed,
         policy,
@@ -144,12 +147,11 @@ def rerun_of(manifest: Manifest) -> Rerun:
     )
 
 
-def _recorded_token(options: Mapping[str, Any]) -> str:
-    policy = options.get("policy")
+def recorded_token(manifest: Manifest) -> ChoiceToken | None:
+    """Returns the token of a run that repeated an explored one; None for others. Raises BadInput."""
+    policy = manifest.run.options.get("policy")
     token = policy.get("token") if isinstance(policy, dict) else None
-    if not isinstance(token, str):
-        raise BadInput("its choices were not recorded")
-    return token
+    return ChoiceToken.parse(token) if isinstance(token, str) else None
 
 
 def recorded_savepoint(manifest: Manifest, folders: Sequence[Path]) -> SavepointRestoreSettings | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -13,19 +13,17 @@ from rich.console import Console
 from flowsim.cli.command import Answer, command, duration_argument, error_data
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json, PolicyName, RecordLevel, Seed, Until, default_out
+from flowsim.cli.repeated_program import repeated
 from flowsim.cli.summary import task_data
 from flowsim.cli.tables import show_text
 from flowsim.connectors.file_system.folders import empty_output_folder
 from flowsim.connectors.kafka.topics import Topics
 from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed
 from flowsim.facts.kinds import Level
-from flowsim.graph.stream_graph import StreamGraph
 from flowsim.pyflink.program import ProgramFailed, run_program
 from flowsim.pyflink.program_executor import ProgramExecutor, ProgramRun
 from flowsim.quantities import count_text, duration_text
 from flowsim.sim.choice_token import ChoiceToken
-from flowsim.sim.policy import SchedulingPolicy
-from flowsim.sim.sampled.by_strategy import replay
 
 if TYPE_CHECKING:
     from flowsim.cli.judged_program import JudgedProgram
@@ -84,12 +82,14 @@ def pyflink(
     if validate and level is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
     out = default_out(program) if out is None else out
-    executor = ProgramExecutor(seed, policy, duration_argument("--until", until), level, out)
+    executor = ProgramExecutor(seed, policy, duration_argument("--until", until), level, out, program, arguments or ())
     files = out / "files"
     empty_output_folder(files)
     topics = Topics(_files_of_topics(topic or []))
     if token is not None:
-        executor.explored = _explored(token, seed is not None or policy is not None or until is not None)
+        if seed is not None or policy is not None or until is not None:
+            raise BadInput("--token: it decides the order of the run: leave out --seed, --policy and --until")
+        executor.explored = repeated(ChoiceToken.parse(token))
     failure: FlowsimError | None = None
     try:
         run_program(program, arguments or [], executor, topics, files)
@@ -113,21 +113,6 @@ def _files_of_topics(options: Sequence[str]) -> dict[str, str]:
             raise BadInput(f"--topic: expected NAME=FILE, such as orders=orders.jsonl, once for each topic: {problem}")
         files[name] = file
     return files
-
-
-def _explored(text: str, has_others: bool) -> Callable[[StreamGraph], SchedulingPolicy]:
-    """Returns what repeats the run of a token. Raises BadInput for one of another job."""
-    if has_others:
-        raise BadInput("--token: it decides the order of the run: leave out --seed, --policy and --until")
-    token = ChoiceToken.parse(text)
-
-    def policy(graph: StreamGraph) -> SchedulingPolicy:
-        from flowsim.cli.explored_subjects import digest_of
-
-        token.check_job(digest_of(graph))
-        return replay(token).policy()
-
-    return policy
 
 
 def _answer(

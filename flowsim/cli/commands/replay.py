@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -15,11 +16,13 @@ from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit
 from flowsim.cli.progress import run_progress
 from flowsim.cli.recorded_scenarios import compiled_as_recorded, savepoint_as_recorded
+from flowsim.cli.repeated_program import replayed
 from flowsim.errors import BadInput
 from flowsim.limits import limits_of
+from flowsim.pyflink.recorded_program import RecordedProgram
 from flowsim.recording.reader import Recording
 from flowsim.scenario.run_description import rerun_of
-from flowsim.scenario.runner import ScenarioRun, run_compiled
+from flowsim.scenario.runner import run_compiled
 from flowsim.trace.difference import Difference, differences
 
 RecordingPath = Annotated[
@@ -48,7 +51,7 @@ def replay(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a recorded scenario again. Exit code 1: the new recording differs."""
+    """Run a recorded scenario or program again. Exit code 1: the new recording differs."""
     opened = Recording.open(recording, limits=limits_of(limit or ()))
     opened.verify()
     if opened.how_it_broke_off:
@@ -58,12 +61,9 @@ def replay(
         )
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
         raise BadInput(f"--out {out}: contains the recording to replay; choose another directory")
-    if out is not None:
-        done = _again(opened, recording, out, folder, limit, allow_python, allow_path, json_output)
-        return _answer(opened, done)
-    with TemporaryDirectory(prefix="flowsim-replay-") as temporary:
-        done = _again(opened, recording, Path(temporary), folder, limit, allow_python, allow_path, json_output)
-        return _answer(opened, done)
+    with nullcontext(out) if out is not None else TemporaryDirectory(prefix="flowsim-replay-") as directory:
+        again = _again(opened, recording, Path(directory), folder, limit, allow_python, allow_path, json_output)
+        return _answer(opened, again)
 
 
 def _again(
@@ -75,7 +75,12 @@ def _again(
     allow_python: bool,
     allow_path: bool,
     quiet: bool,
-) -> ScenarioRun:
+) -> Recording:
+    program = RecordedProgram.of_manifest(recording.manifest)
+    if program is not None:
+        if not allow_python:
+            raise BadInput(f"{path}: runs the program {program.path} again: use --allow-python if you trust it")
+        return replayed(recording, program, folder, out)
     try:
         rerun = rerun_of(recording.manifest)
         savepoint = savepoint_as_recorded(recording)
@@ -83,7 +88,7 @@ def _again(
         raise BadInput(f"{path}: cannot be replayed: {error}") from None
     compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path, limit)
     with run_progress(f"replaying {compiled.scenario.model.name}", quiet) as progress:
-        return run_compiled(
+        run = run_compiled(
             compiled,
             out=out,
             seed=rerun.seed,
@@ -97,14 +102,15 @@ def _again(
             on_progress=progress if progress.is_shown else None,
             savepoint=savepoint,
         )
-
-
-def _answer(recording: Recording, done: ScenarioRun) -> Answer:
-    recorded, again = recording.manifest, done.manifest
-    if again is None or done.recording is None:
+    if run.recording is None:
         raise BadInput("the run was made with recording off: there are no facts to compare")
+    return Recording.open(run.recording)
+
+
+def _answer(recording: Recording, replayed: Recording) -> Answer:
+    recorded, again = recording.manifest, replayed.manifest
     tables = sorted(t for t, digest in recorded.table_digests.items() if again.table_digests.get(t) != digest)
-    differing = differences(recording, Recording.open(done.recording), tables) if tables else []
+    differing = differences(recording, replayed, tables) if tables else []
     same = again.facts_digest == recorded.facts_digest and again.status is recorded.status
     code = ExitCode.FINE if same else ExitCode.BROKEN
     versions = {

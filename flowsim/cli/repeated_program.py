@@ -1,0 +1,52 @@
+"""Repeats a run of a program for PyFlink: by the token of an exploration, or as it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from flowsim.errors import BadInput, Deadlock, JobFailed
+from flowsim.explore.explored_job import silenced
+from flowsim.explore.observed_graph import observed_digest
+from flowsim.graph.stream_graph import StreamGraph
+from flowsim.pyflink.program import run_program
+from flowsim.pyflink.program_executor import ProgramExecutor
+from flowsim.pyflink.recorded_program import RecordedProgram
+from flowsim.quantities import count_text
+from flowsim.recording.reader import Recording
+from flowsim.scenario.run_description import recorded_token, recorded_until_ns
+from flowsim.sim.choice_token import ChoiceToken
+from flowsim.sim.policy import SchedulingPolicy
+from flowsim.sim.sampled.by_strategy import replay
+
+
+def repeated(token: ChoiceToken) -> Callable[[StreamGraph], SchedulingPolicy]:
+    """Returns what gives a job the policy that repeats an explored run; it raises BadInput for another job."""
+
+    def policy(graph: StreamGraph) -> SchedulingPolicy:
+        token.check_job(observed_digest(graph))
+        return replay(token).policy()
+
+    return policy
+
+
+def replayed(recording: Recording, program: RecordedProgram, folder: Path | None, out: Path) -> Recording:
+    """Runs the program of a recording again and returns the recording of the same job, below ``out``. Raises BadInput."""
+    file, manifest = program.file_in(folder), recording.manifest
+    executor = ProgramExecutor(
+        manifest.run.seed, None, recorded_until_ns(manifest), manifest.recorded_level, out, file, program.arguments
+    )
+    token = recorded_token(manifest)
+    if token is not None:
+        executor.explored = repeated(token)
+    elif manifest.run.policy == "random":
+        executor.policy = "random"
+    with silenced(), suppress(JobFailed, Deadlock):  # a failure is recorded, and compared
+        run_program(file, program.arguments, executor)
+    run = executor.runs[program.job - 1] if len(executor.runs) >= program.job else None
+    if run is None or run.recording is None:
+        raise BadInput(
+            f"the program executed {count_text(len(executor.runs), 'job')}, and the recording is that of job {program.job}"
+        )
+    return Recording.open(run.recording)

@@ -207,7 +207,7 @@ class JobArguments:
         until_ns = duration_argument("--until", self.until)
         claims = Claims(self.loaded_claims())
         if is_program(self.scenario):
-            graph, name = self._job_of_program(), shlex.join([self.scenario, *self.arguments])
+            graph, name = self._job_of_program(Path(out) / "files"), shlex.join([self.scenario, *self.arguments])
             return {space: PyFlinkSubject(graph, name, self.record, space, claims) for space in spaces}
         if self.arguments:
             raise BadInput(f"{self.scenario}: arguments apply to a program for PyFlink (PROGRAM.py) only")
@@ -223,13 +223,13 @@ class JobArguments:
             write_warnings(compiled)
         return {space: self._subject(compiled, space, until_ns, claims) for space in spaces}
 
-    def _job_of_program(self) -> StreamGraph:
+    def _job_of_program(self, files: Path) -> StreamGraph:
         for name, given in (("--set", self.overrides), ("--limit", self.limits), ("--until", self.until)):
             if given:
                 raise BadInput(f"{self.scenario}: {name} applies to scenarios only")
         if not self.allow_python:
             raise BadInput(f"{self.scenario}: runs a Python program: use --allow-python if you trust it")
-        return job_of_program(Path(self.scenario), self.arguments)
+        return job_of_program(Path(self.scenario), self.arguments, files)
 
     def subject_of(self, text: str, space: Space, out: str) -> ScenarioSubject:
         """Returns the job of a scenario that would be in the file, without overrides. Raises BadInput."""

@@ -43,7 +43,7 @@ def replayed(recording: Recording, program: RecordedProgram, folder: Path | None
     elif manifest.run.policy == "random":
         executor.policy = "random"
     with silenced(), suppress(JobFailed, Deadlock):  # a failure is recorded, and compared
-        run_program(file, program.arguments, executor)
+        run_program(file, program.arguments, executor, files=out / "files")
     run = executor.runs[program.job - 1] if len(executor.runs) >= program.job else None
     if run is None or run.recording is None:
         raise BadInput(

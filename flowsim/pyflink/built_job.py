@@ -27,14 +27,16 @@ class _Building:
         raise _Built(graph)
 
 
-def job_of_program(program: Path, arguments: Sequence[str]) -> StreamGraph:
+def job_of_program(program: Path, arguments: Sequence[str], files: Path) -> StreamGraph:
     """Runs a program up to its first ``execute`` and returns the job; what the program prints is dropped.
+
+    File sinks of the job write below ``files``.
 
     Raises BadInput and ProgramFailed as ``run_program``, and BadInput if the program executes no job.
     """
     try:
         with redirect_stdout(StringIO()):
-            run_program(program, arguments, _Building())
+            run_program(program, arguments, _Building(), files=files)
     except _Built as built:
         return built.graph
     raise BadInput(f"{program}: the program executed no job")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.datastream.job_executor import RecordingSettings
@@ -44,9 +45,9 @@ def run_program(
 
     The first job runs under the schedule, later ones under the default one. A job that fails or deadlocks ends the program;
     its run has the error. Raises BadInput for what flowsim does not do, with the line of the program, and ProgramFailed for
-    any other error of the program.
+    any other error of the program. What its file sinks write is deleted at the end.
     """
     executor = _InTest(schedule, level, until_ms)
-    with suppress(JobFailed, Deadlock):
-        programs.run_program(Path(program), arguments, executor)
+    with TemporaryDirectory(prefix="flowsim-files-") as files, suppress(JobFailed, Deadlock):
+        programs.run_program(Path(program), arguments, executor, files=Path(files))
     return executor.runs

@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 8_240,
+    "cli": 8_290,
     "cluster": 5_650,
     "conform": 3_480,
     "connectors": 9_800,
@@ -29,7 +29,7 @@ LINES_OF_PYTHON = {
     "network": 7_300,
     "operators": 11_100,
     "play": 1_000,
-    "pyflink": 720,
+    "pyflink": 780,
     "recording": 3_150,
     "report": 2_350,
     "scenario": 11_500,

@@ -110,7 +110,7 @@ FROZEN = {
         LatencySummary TaskAttempt HandledFailure RequestedSnapshot CheckpointStatsCounts ScenarioRun Report Verdict
     """,
     "flowsim.testing": """
-        run_job JobRun RunBounds assert_laws assert_same_output_for_all_schedules outputs per_key_order Schedule
+        run_job run_program JobRun RunBounds assert_laws assert_same_output_for_all_schedules outputs per_key_order Schedule
         FIFO some_schedules explore OneInputOperatorHarness MultipleInputOperatorHarness CollectingOutput Emitted ManualClock
         AsyncFunctionHarness ScriptedCalls Reply Fault event_streams flat_records values scalars keys timestamps
         seeds policies schedules scripted_sources job_settings network_settings scenarios numbered_scenario

@@ -167,17 +167,25 @@ def explore(
         tuple(claim or ()),
         tuple(arguments or ()),
     )
-    workers = Workers(jobs, spark, master)
-    found: ExploredResults | ExploredVariants
-    with count_progress("exploring", json_output) as progress:
+    found = _explored(job, plan, Workers(jobs, spark, master), vary, resume, smaller, json_output)
+    return Answer(found.data(), lambda console: found.show(console, verbose), found.code)
+
+
+def _explored(
+    job: JobArguments,
+    plan: ExplorePlan,
+    workers: Workers,
+    vary: list[str] | None,
+    resume: Path | None,
+    smaller: Path | None,
+    quiet: bool,
+) -> ExploredResults | ExploredVariants:
+    with count_progress("exploring", quiet) as progress:
         if not vary:
-            found = explored_results(job, plan, workers, progress, resume, smaller)
-        elif resume is not None or smaller is not None:
+            return explored_results(job, plan, workers, progress, resume, smaller)
+        if resume is not None or smaller is not None:
             one = "--resume" if smaller is None else "--smaller"
             raise BadInput(f"--vary and {one} cannot be combined: give --set and a file for each value")
-        else:
-            found = explored_variants(
-                vary,
-                lambda overrides, of: explored_results(job.with_set(overrides), plan.part(of), workers, progress),
-            )
-    return Answer(found.data(), lambda console: found.show(console, verbose), found.code)
+        return explored_variants(
+            vary, lambda overrides, of: explored_results(job.with_set(overrides), plan.part(of), workers, progress)
+        )

@@ -32,8 +32,10 @@ from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.quantities import count_text
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
+from flowsim.streamrecord.output import Output
 from flowsim.task_clock import TaskClock
 from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.changed_output import ChangedOutput
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.finished_operator_chain import FinishedOperatorChain
 from flowsim.tasks.inputs.demultiplexing_record_deserializer import RecordFilter
@@ -260,7 +262,8 @@ class Deployment:
         context = task.create_operator_context(deployed)
         context.components = self._components[subtask.id].create_operator_components(chained)
         charge = self._charge_of(deployed, task)
-        operator.setup(context, ChargedOutput(output, charge) if charge is not None and operator.is_source else output)
+        taken: Output = ChargedOutput(output, charge) if charge is not None and operator.is_source else output
+        operator.setup(context, taken if node.change is None else ChangedOutput(taken, node.change))
         return OperatorWrapper(
             operator,
             node.name,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from flowsim.operators.sink import InitContext
 
 
 class PrintSink:
-    """Prints ``str(value)`` of every record, with Flink's prefix.
+    """Prints every record as ``text(value)``, with Flink's prefix.
 
     The prefix is ``identifier:subtask> ``, subtasks counted from 1; without identifier ``subtask> ``; at parallelism 1
     the subtask is omitted. ``stream`` defaults to standard output. Flink: PrintSinkOutputWriter.
@@ -18,8 +18,9 @@ class PrintSink:
 
     kind = "print"
 
-    def __init__(self, identifier: str = "", stream: TextIO | None = None) -> None:
+    def __init__(self, identifier: str = "", stream: TextIO | None = None, text: Callable[[object], str] = str) -> None:
         self.identifier = identifier
+        self.text: Callable[[object], str] = text
         self.stream = stream
         self.committed_rows: int = 0
         """The number of records that were printed, in all attempts."""
@@ -43,11 +44,12 @@ class PrintWriter:
 
     def __init__(self, sink: PrintSink, stream: TextIO, prefix: str) -> None:
         self._sink = sink
+        self._text = sink.text
         self._stream = stream
         self._prefix = prefix
 
     def write(self, value: object, timestamp: int | None) -> None:
-        self._stream.write(f"{self._prefix}{value}\n")
+        self._stream.write(f"{self._prefix}{self._text(value)}\n")
         self._sink.committed_rows += 1
 
     def flush(self, end_of_input: bool) -> None:

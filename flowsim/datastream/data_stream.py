@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from flowsim.connectors.memory import CollectSink
-from flowsim.connectors.print import PrintSink
 from flowsim.connectors.sinks.sink import Sink
 from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.java_text import print_sink
 from flowsim.datastream.building.operator_factories import (
     AnyFilter,
     AnyFlatMap,
@@ -45,7 +45,7 @@ from flowsim.datastream.streams.joined_streams import (
     TwoStreams,
 )
 from flowsim.datastream.streams.stream import OperatorHandle, Stream
-from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
+from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream, count_windows
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec
 from flowsim.legacy.two_phase_commit_sink import TwoPhaseCommitSinkFunction
@@ -256,7 +256,7 @@ class DataStream(Stream["DataStream"]):
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints every record with Flink's prefix."""
-        return self.sink_to(PrintSink(sink_identifier or "")).name("Sink: Print to Std. Out")
+        return self.sink_to(print_sink(sink_identifier or "", self._output_type)).name("Sink: Print to Std. Out")
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -367,7 +367,7 @@ class KeyedStream(DataStream):
 
         With ``slide``, a window has the last ``size`` records after every ``slide`` records, as in Java.
         """
-        return self.window(GlobalWindows()).counted(size, slide)
+        return count_windows(self, size, slide)
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin[DataStream]:
         """Joins pairs of records that have equal keys and event times within an interval, as in Java."""

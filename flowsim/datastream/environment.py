@@ -8,6 +8,7 @@ from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.script import ScriptedSource
 from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.declared_values import change_in_pyflink_way
 from flowsim.datastream.building.transformation import Upstream
 from flowsim.datastream.checkpoint_config import CheckpointConfig, CheckpointingMode
 from flowsim.datastream.common.configuration import Configuration
@@ -174,6 +175,7 @@ class StreamExecutionEnvironment(JobBuilder):
         description = OperatorDescription("source", described)
         added = self.create_transformation(f"Source: {name}", description, make, ())
         added.is_source, added.source = True, source
+        added.change = change_in_pyflink_way(type_info)
         added.enumerator_factory = enumerator_factory_of(source)
         added.needs_cost = source.needs_cost
         if source.required_parallelism is not None:

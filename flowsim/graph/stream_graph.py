@@ -104,6 +104,8 @@ class StreamNode:
     """The time to live of the function's keyed states that have none of their own."""
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     """The global parameters of the job, for the functions of the operator."""
+    change: Callable[[object], object] | None = None
+    """What the declared type of the output makes of each value; None: the values stay as they are."""
     uid: str | None = None
     """The id that the user gave the operator."""
     enumerator_factory: EnumeratorFactory[object] | None = None

@@ -10,12 +10,15 @@ from flowsim.quantities import count_text
 
 
 class RowKind(Enum):
-    """What a row does in a changelog. Flink: RowKind."""
+    """What a row does in a changelog; its text is Flink's short form, such as ``+I``. Flink: RowKind."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
     UPDATE_AFTER = 2
     DELETE = 3
+
+    def __str__(self) -> str:
+        return ("+I", "-U", "+U", "-D")[self.value]
 
 
 _INSERT: Final = RowKind.INSERT

@@ -46,6 +46,9 @@ class TypeKind(Enum):
     ROW = "ROW"
 
 
+LIST_KINDS: Final = (TypeKind.LIST, TypeKind.BASIC_ARRAY, TypeKind.OBJECT_ARRAY, TypeKind.PRIMITIVE_ARRAY)
+"""The kinds of types of lists."""
+
 _ARITY: Final[dict[TypeKind, int]] = {
     TypeKind.PRIMITIVE_ARRAY: 1,
     TypeKind.BASIC_ARRAY: 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -36,6 +36,7 @@ from flowsim.datastream.functions import (
     ReduceFunction,
 )
 from flowsim.datastream.functions.function import has_life_cycle, isolated
+from flowsim.datastream.pyflink_way import is_pyflink_way
 from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.stream_graph import RestoreCheck, RunCheck, TwoPhaseCommit
 from flowsim.legacy.source_function import LegacySource, SourceFunction
@@ -115,6 +116,20 @@ def _is_plain(func: object) -> TypeGuard[Callable[[object], object]]:
     return callable(func) and not isinstance(func, Function)
 
 
+def _iterated(flat_map: Callable[[object], Iterable[object] | None]) -> Callable[[object], Iterable[object] | None]:
+    """Returns the function; in a program for PyFlink one that refuses the result None, as PyFlink does."""
+    if not is_pyflink_way():
+        return flat_map
+
+    def iterated(value: object) -> Iterable[object]:
+        results = flat_map(value)
+        if results is None:
+            raise TypeError("flat_map returned None: PyFlink iterates over the result, so return [] for no records")
+        return results
+
+    return iterated
+
+
 _CONNECTED = "connect(...)."
 
 map_operator = OperatorFactory("map", MapFunction, lambda f: MapOperator(f.map, f), MapOperator)
@@ -122,7 +137,10 @@ map_operator = OperatorFactory("map", MapFunction, lambda f: MapOperator(f.map, 
 filter_operator = OperatorFactory("filter", FilterFunction, lambda f: FilterOperator(f.filter, f), FilterOperator)
 
 flat_map_operator = OperatorFactory(
-    "flat_map", FlatMapFunction, lambda f: FlatMapOperator(f.flat_map, f), FlatMapOperator
+    "flat_map",
+    FlatMapFunction,
+    lambda f: FlatMapOperator(_iterated(f.flat_map), f),
+    lambda f: FlatMapOperator(_iterated(f)),
 )
 
 reduce_operator = OperatorFactory(

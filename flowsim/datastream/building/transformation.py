@@ -74,6 +74,8 @@ class Transformation:
     uid: str | None = None
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     """The global parameters of the job, for the functions of the operator."""
+    change: Callable[[object], object] | None = None
+    """What the declared type of the output makes of each value, in a program for PyFlink."""
     enumerator_factory: EnumeratorFactory[object] | None = None
     """The enumerator of a source whose splits are assigned while the job runs."""
     two_phase_commit: TwoPhaseCommit | None = None
@@ -168,6 +170,7 @@ def _node(one: Transformation, max_parallelism: int | None, slot_sharing_group: 
         buffer_timeout_ms=one.buffer_timeout_ms,
         state_ttl=one.state_ttl,
         job_parameters=one.job_parameters,
+        change=one.change,
         uid=one.uid,
         enumerator_factory=one.enumerator_factory,
         two_phase_commit=one.two_phase_commit,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.declared_values import change_in_pyflink_way
 from flowsim.datastream.building.network_settings import checked_exchange
 from flowsim.datastream.building.operator_factories import AnyKeySelector, MakeOperator
 from flowsim.datastream.building.transformation import Transformation, Upstream
@@ -282,6 +283,7 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         """
         added = self._add(name, OperatorDescription(kind, params or {}), make)
         added.yields = yields
+        added.change = change_in_pyflink_way(output_type)
         return self.behind((Upstream(added),), output_type)
 
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
@@ -341,6 +343,7 @@ def add_inputs(
         raise BadInput(f"{name}: the inputs are keyed by different types, expected the same key_type for all")
     upstreams = [upstream for index, stream in enumerate(streams) for upstream in stream.as_input(index)]
     added = env.add_operator(name, description, make, tuple(upstreams))
+    added.change = change_in_pyflink_way(output_type)
     added.key_selectors = tuple(selector for selector, _ in keys)
     if None not in added.key_selectors:
         added.key_selector, added.key_type = keys[0]

@@ -25,9 +25,11 @@ from flowsim.datastream.functions import (
 )
 from flowsim.datastream.job_builder import JobBuilder
 from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.pyflink_way import is_pyflink_way
 from flowsim.datastream.streams.stream import S, Stream
 from flowsim.errors import BadInput
-from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
+from flowsim.operators.windowing.assigners.count_windows import CountSlidingWindowAssigner, CountTumblingWindowAssigner
+from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner, GlobalWindows
 from flowsim.operators.windowing.evictors import CountEvictor, Evictor
 from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
 from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
@@ -219,3 +221,11 @@ class AllWindowedStream(WindowsOfStream[S]):
 
 def _one_key(value: object) -> int:
     return 0
+
+
+def count_windows(stream: Stream[S], size: int, slide: int) -> WindowedStream[S]:
+    """Returns windows of ``size`` records of a key: Java's global windows, or PyFlink's windows in a program for it."""
+    if not is_pyflink_way():
+        return WindowedStream(stream, GlobalWindows()).counted(size, slide)
+    assigner = CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)
+    return WindowedStream(stream, assigner)

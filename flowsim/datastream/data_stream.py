@@ -8,6 +8,7 @@ from typing import Any, overload
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.sinks.sink import Sink
 from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.declared_values import key_type_name
 from flowsim.datastream.building.java_text import print_sink
 from flowsim.datastream.building.operator_factories import (
     AnyFilter,
@@ -111,12 +112,9 @@ class DataStream(Stream["DataStream"]):
     # How records reach the next operator.
 
     def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> KeyedStream:
-        """Partitions the stream by key.
-
-        ``key_type`` decides the key's Java hash; without it the value's type decides (rule 1.23).
-        """
+        """Partitions by key. ``key_type`` decides the key's Java hash; without it the value's type does (rule 1.23)."""
         selector = factories.key_selector_of(key_selector)
-        type_name = None if key_type is None else key_type.name
+        type_name = key_type_name(key_type)
         partitioner = PartitionerSpec("HASH", selector, type_name)
         return KeyedStream(self._env, self._partitioned(partitioner), selector, type_name, self._output_type)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 import struct
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.values.types import TypeInformation, TypeKind, parse_type
+from flowsim.values.types import TypeInformation, TypeKind, is_pickled_as_in_pyflink, parse_type
 
 _STRING: Final = TypeInformation(TypeKind.STRING)
 
@@ -46,6 +47,10 @@ def _hash(declared: TypeInformation, value: object) -> int:
     if value is None:
         return 0
     match declared.kind, value:
+        case TypeKind.ROW_KEY, _:
+            return _polynomial([_hash_in_row(declared.arguments[0], value)], start=1)
+        case TypeKind.PICKLED_KEY, _:
+            return _hash_of_pickle(declared.arguments[0], value)
         case (
             (
                 TypeKind.PICKLED_BYTE_ARRAY
@@ -58,8 +63,7 @@ def _hash(declared: TypeInformation, value: object) -> int:
             ),
             (dict() | int()),
         ):
-            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-            return _hash(_STRING, text)
+            return _hash_of_text(value)
         case ((TypeKind.STRING | TypeKind.CHAR), str()):
             return _polynomial(unit for (unit,) in struct.iter_unpack("<H", value.encode("utf-16-le")))
         case TypeKind.BOOLEAN, bool():
@@ -82,6 +86,30 @@ def _hash(declared: TypeInformation, value: object) -> int:
             return _polynomial(map(_hash_in_row, declared.arguments, _of_length(value, declared)), start=1)
         case _:
             raise ValueError("not a key")
+
+
+def _hash_of_text(value: object) -> int:
+    return _hash(_STRING, json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _hash_of_pickle(inferred: TypeInformation, value: object) -> int:
+    if not is_pickled_as_in_pyflink(inferred):
+        return _hash_of_text(value)
+    pickled = pickle.dumps(_key(inferred, value), 5)
+    return _polynomial([31 + _polynomial(struct.unpack(f"{len(pickled)}b", pickled), start=1)], start=1)
+
+
+def _key(inferred: TypeInformation, value: object) -> object:
+    """Returns the key whose JSON this is."""
+    match inferred.kind, value:
+        case TypeKind.DOUBLE, (float() | int() | str()):
+            return float(value)
+        case TypeKind.PRIMITIVE_ARRAY, str():
+            return bytes.fromhex(value)
+        case TypeKind.TUPLE, list():
+            return tuple(map(_key, inferred.arguments, _of_length(value, inferred)))
+        case _:
+            return value
 
 
 def _hash_in_row(declared: TypeInformation, value: object) -> int:

@@ -8,6 +8,7 @@ is a signed 32-bit integer.
 from __future__ import annotations
 
 import math
+import pickle
 import struct
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -16,9 +17,10 @@ from mypy_extensions import i64
 
 from flowsim.errors import NullKey, ValueNotAllowed
 from flowsim.values.closed_set import INT_MAX, INT_MIN
-from flowsim.values.keys import json_text
+from flowsim.values.encoding import decode_value, encode_value
+from flowsim.values.keys import infer_type, json_text
 from flowsim.values.row import Row
-from flowsim.values.types import TypeInformation, TypeKind, as_type
+from flowsim.values.types import TypeInformation, TypeKind, as_type, is_pickled_as_in_pyflink
 
 # Looking an enum member up takes longer than hashing a number.
 _BY_VALUE: Final = TypeKind.PICKLED_BYTE_ARRAY
@@ -177,10 +179,21 @@ _BY_TEXT: Final = (
 )  # fmt: skip
 
 
+def _pickled_key(value: object) -> int:
+    if not is_pickled_as_in_pyflink(infer_type(value)):
+        return _string(json_text(value))
+    # A pickle refers to a part that occurs again, so its bytes depend on which parts are one object: none of a copy are.
+    return _row(Row(pickle.dumps(decode_value(encode_value(value)), 5)), (None,))
+
+
 def _hash_declared(value: object, declared: TypeInformation) -> int:
     kind, arguments = declared.kind, declared.arguments
     if kind in _BY_TEXT:
         return _string(json_text(value))
+    if kind is TypeKind.ROW_KEY:
+        return _row(Row(value), arguments)
+    if kind is TypeKind.PICKLED_KEY:
+        return _pickled_key(value)
     is_number = type(value) is int  # a bool is none
     match kind, value:
         case TypeKind.STRING, str():

@@ -130,6 +130,8 @@ def key_json(key: object, key_type: str | TypeInformation | None = None) -> tupl
     declared = as_type(key_type)
     if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
         declared = infer_type(key)
+    elif declared.kind is TypeKind.PICKLED_KEY:
+        declared = TypeInformation(TypeKind.PICKLED_KEY, (infer_type(key),))
     return declared.name, json_text(key)
 
 

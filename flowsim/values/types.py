@@ -44,6 +44,10 @@ class TypeKind(Enum):
     MAP = "MAP"
     TUPLE = "TUPLE"
     ROW = "ROW"
+    ROW_KEY = "ROW_KEY"
+    """A key as PyFlink hashes it: a Row with the key."""
+    PICKLED_KEY = "PICKLED_KEY"
+    """A key without a declared type as PyFlink hashes it: a Row with the pickle of the key."""
 
 
 LIST_KINDS: Final = (TypeKind.LIST, TypeKind.BASIC_ARRAY, TypeKind.OBJECT_ARRAY, TypeKind.PRIMITIVE_ARRAY)
@@ -54,6 +58,8 @@ _ARITY: Final[dict[TypeKind, int]] = {
     TypeKind.BASIC_ARRAY: 1,
     TypeKind.OBJECT_ARRAY: 1,
     TypeKind.LIST: 1,
+    TypeKind.ROW_KEY: 1,
+    TypeKind.PICKLED_KEY: 1,
     TypeKind.MAP: 2,
 }
 """Number of type arguments of each kind. TUPLE and ROW take any number; kinds that are not listed take none."""
@@ -222,6 +228,13 @@ class Types:
     def LIST(element_type_info: TypeInformation) -> TypeInformation:
         """``list``. Flink: java.util.List."""
         return TypeInformation(TypeKind.LIST, (element_type_info,))
+
+
+def is_pickled_as_in_pyflink(inferred: TypeInformation) -> bool:
+    """Returns True if a key of this inferred type has the pickle that it has in PyFlink: no Row or object of a class."""
+    if inferred.kind in (TypeKind.PICKLED_BYTE_ARRAY, TypeKind.ROW):
+        return False
+    return all(map(is_pickled_as_in_pyflink, inferred.arguments))
 
 
 @lru_cache(maxsize=1024)

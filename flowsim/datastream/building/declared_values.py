@@ -10,7 +10,7 @@ from typing import Final
 from flowsim.datastream.pyflink_way import is_pyflink_way
 from flowsim.errors import ValueNotAllowed
 from flowsim.values.row import Row
-from flowsim.values.types import LIST_KINDS, TypeInformation, TypeKind
+from flowsim.values.types import LIST_KINDS, TypeInformation, TypeKind, Types
 
 Change = Callable[[object], object]
 """What a declared type makes of a value."""
@@ -22,6 +22,18 @@ _BOUNDED_BITS: Final = {TypeKind.INT: 32, TypeKind.LONG: 64, TypeKind.BIG_INT: 6
 def change_in_pyflink_way(declared: TypeInformation | None) -> Change | None:
     """Returns ``change_of`` of a type in a program for PyFlink; None in Python's API, where a type changes no value."""
     return change_of(declared) if is_pyflink_way() else None
+
+
+def key_type_name(key_type: TypeInformation | None) -> str | None:
+    """Returns the name of the type that decides the hash code of keys; None: the value of each key decides.
+
+    In a program for PyFlink a key hashes as a Row with the key, or with its pickle if it has no declared type.
+    """
+    if not is_pyflink_way():
+        return None if key_type is None else key_type.name
+    if key_type is None or key_type.kind is TypeKind.PICKLED_BYTE_ARRAY:
+        return TypeInformation(TypeKind.PICKLED_KEY, (Types.PICKLED_BYTE_ARRAY(),)).name
+    return TypeInformation(TypeKind.ROW_KEY, (key_type,)).name
 
 
 def change_of(declared: TypeInformation | None) -> Change | None:

@@ -140,3 +140,15 @@ def test_flat_map_that_returns_none_is_refused_in_a_program_for_pyflink() -> Non
     assert run() == []
     with pyflink_way(), pytest.raises(JobFailed, match="flat_map returned None: PyFlink iterates over the result"):
         run()
+
+
+def test_keys_hash_as_in_pyflink_only_in_a_program_for_it() -> None:
+    def key_types() -> list[str | None]:
+        env = environment()
+        for key_type in (None, Types.INT()):
+            env.from_collection([1]).key_by(lambda value: value, key_type).map(lambda value: value).print()
+        return [edge.partitioner.key_type for edge in env.stream_graph().edges if edge.partitioner.name == "HASH"]
+
+    assert key_types() == [None, "INT"]
+    with pyflink_way():
+        assert key_types() == ["PICKLED_KEY<PICKLED_BYTE_ARRAY>", "ROW_KEY<INT>"]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import pytest
 
 from flowsim.errors import ValueNotAllowed
+from flowsim.laws.java_key import recorded_key_hash
+from flowsim.values.encoding import decode_value, encode_value
 from flowsim.values.java_hash_code import java_hash, key_hash
+from flowsim.values.keys import key_json
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, Types
 
 INT, STRING = Types.INT(), Types.STRING()
+UNTYPED = "PICKLED_KEY<PICKLED_BYTE_ARRAY>"
 
 
 def test_undeclared_int_hashes_as_long_and_declared_int_as_declared() -> None:
@@ -126,3 +131,22 @@ def test_none_hashes_as_zero_but_is_refused_as_key() -> None:
     assert java_hash(None) == java_hash(None, INT) == 0
     with pytest.raises(ValueNotAllowed, match="a key is None"):
         key_hash(None)
+
+
+def test_key_of_a_program_for_pyflink_hashes_as_a_row_with_the_key_or_its_pickle() -> None:
+    assert java_hash(5, "ROW_KEY<INT>") == 31 + 31 + 5
+    assert java_hash("a", "ROW_KEY<STRING>") == java_hash(Row("a"))
+    assert java_hash("a", UNTYPED) == java_hash(Row(pickle.dumps("a", 5)))
+    assert java_hash(1, UNTYPED) != java_hash(1.0, UNTYPED) != java_hash(True, UNTYPED)
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "a", "text", 5, 2.5, math.nan, True, b"ab", ("a", "a"), ("ab", "ab"), (1, (2.0, b"")), (None, 1), Row(1, 2)],
+)
+def test_pickled_key_has_the_same_hash_after_a_channel_and_for_the_laws(key: object) -> None:
+    code = java_hash(key, UNTYPED)
+    assert java_hash(decode_value(encode_value(key)), UNTYPED) == code
+    name, text = key_json(key, UNTYPED)
+    assert name.startswith("PICKLED_KEY<")
+    assert recorded_key_hash(name, text) == code

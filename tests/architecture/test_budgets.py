@@ -15,7 +15,7 @@ LINES_OF_PYTHON = {
     "cluster": 5_650,
     "conform": 3_480,
     "connectors": 9_800,
-    "datastream": 5_720,
+    "datastream": 5_780,
     "explore": 2_800,
     "export": 1_300,
     "facts": 1_780,

@@ -86,7 +86,7 @@ class RecordingFailed(FlowsimError):
 
 
 class ValueNotAllowed(FlowsimError):
-    """A record value is outside the closed value set (see ``flowsim.values``)."""
+    """A value cannot be a record, key or state (see ``flowsim.values``)."""
 
 
 class NullKey(ValueNotAllowed):

@@ -43,7 +43,7 @@ class FlinkSide:
         return None if text == "-" else self.values.value(int(text))
 
     def number(self, value: object) -> str:
-        """Returns the number of a new value. Raises ValueNotAllowed outside the closed set."""
+        """Returns the number of a new value. Raises ValueNotAllowed for what cannot be a record value."""
         check(value)
         return str(self.values.add(value))
 

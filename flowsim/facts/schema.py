@@ -304,7 +304,7 @@ STATE_CHANGES = Table(
             "expired ones that are not removed yet; otherwise 1 if there is a value, 0 if not"),
      Column("fingerprint", "q", "63-bit hash of a value without timestamp. List or window records: PUT, the whole list; ADD, the "
             "element. Map: PUT and ADD, the array [key, value] or [key, element]; REMOVE and EXPIRE, the key. Others: the new "
-            "value or accumulator. 0: no value, several expired entries, or an accumulator outside the closed value set"),
+            "value or accumulator. 0: no value, several expired entries, or an accumulator that is no record value"),
      Column("window_start", "q", "of the state's window, for merging windows of the state window, in ms; 0 without a window"),
      Column("window_end", "q", "end of that window in ms, otherwise 0")),
 )  # fmt: skip

@@ -27,7 +27,7 @@ class FunctionListState:
         return iter(self.get())
 
     def add(self, value: object) -> None:
-        """Appends an element; raises ValueNotAllowed for None, and for a value outside the closed set."""
+        """Appends an element; raises ValueNotAllowed for None, and for what cannot be a record value."""
         self._state.add(self._element(value))
 
     def add_all(self, values: Iterable[object]) -> None:
@@ -63,7 +63,7 @@ class FunctionBroadcastState:
         return next((copy_value(value) for known, value in self._state.get() if state_key(known) == key_id), None)
 
     def put(self, key: object, value: object) -> None:
-        """Sets the value of a key; raises ValueNotAllowed outside the closed set."""
+        """Sets the value of a key; raises ValueNotAllowed for what cannot be a record value."""
         key_id = state_key(key)
         others = tuple(pair for pair in self._state.get() if state_key(pair[0]) != key_id)
         self._state.update((*others, (checked_copy(key), checked_copy(value))))

@@ -89,7 +89,7 @@ class ReadOnlyBroadcastState:
 class BroadcastState(ReadOnlyBroadcastState):
     """Broadcast state for the broadcast side, which may change it. Flink: BroadcastState.
 
-    Values are copied in and out; a value outside the closed value set raises ValueNotAllowed, which names the state.
+    Values are copied in and out; a value that cannot be a record value raises ValueNotAllowed, which names the state.
     """
 
     __slots__ = ()

@@ -143,7 +143,7 @@ class KeyedStateBackend:
 
         States that keep their keys in order are stored in the order of Flink's heap.
 
-        Raises ValueNotAllowed for a cell outside the closed value set.
+        Raises ValueNotAllowed for a cell that cannot be a record value.
         """
         cells: dict[int, list[StoredCell]] = {}
         by_name = {each.descriptor.name: each for each in self._declared.all}

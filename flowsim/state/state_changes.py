@@ -82,5 +82,5 @@ class StateChanges:
         try:
             return self._trace.fingerprint(None, value)
         except ValueNotAllowed:
-            # The accumulator of a window may be outside the closed value set.
+            # The accumulator of a window may be no record value.
             return 0

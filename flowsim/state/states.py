@@ -1,7 +1,7 @@
 """The states of user functions: one class per kind of state, named as in PyFlink.
 
 A state refers to the current key at the time of the call, and to the namespace for which it was fetched. Mutable values
-are copied when they are stored and when they are read, as if serialized. A value outside the closed value set raises
+are copied when they are stored and when they are read, as if serialized. A value that cannot be a record value raises
 ValueNotAllowed, which names the state.
 """
 

@@ -70,7 +70,7 @@ class ChainingOutput(CountingOutput):
 class CopyingChainingOutput(ChainingOutput):
     """Passes copies of mutable values, as with object reuse off (rule 5.10). Flink: CopyingChainingOutput.
 
-    A value outside the closed set raises ValueNotAllowed, as in a channel; ChainingOutput does not check values.
+    What cannot be a record value raises ValueNotAllowed, as in a channel; ChainingOutput does not check values.
     """
 
     __slots__ = ()

@@ -70,6 +70,7 @@ class Boxes(AggregateFunction):
     class Box:
         def __init__(self) -> None:
             self.total = 0
+            self.unnamed = lambda: None
 
     def create_accumulator(self) -> object:
         return self.Box()

@@ -11,6 +11,7 @@ from typing import Protocol
 from flowsim.cli.command import duration_argument
 from flowsim.cli.programs import environment_of, is_program
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
+from flowsim.cli.topics import topics_of
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput, RunTooLong
@@ -201,16 +202,21 @@ class JobArguments:
     """Names of functions of the rows, as ``module:function``."""
     arguments: Sequence[str] = ()
     """Those of a program for PyFlink."""
+    topics: Sequence[str] = ()
+    """Files of its topics: NAME=FILE."""
 
     def subjects(self, spaces: Sequence[Space], out: str, *, warns: bool = False) -> dict[Space, Subject]:
         """Returns the job in each space; ``out``: a folder for what its sinks would write. Raises BadInput."""
         until_ns = duration_argument("--until", self.until)
         claims = Claims(self.loaded_claims())
         if is_program(self.scenario):
-            graph, name = self._job_of_program(Path(out) / "files"), shlex.join([self.scenario, *self.arguments])
+            graph, name = (
+                self._job_of_program(Path(out) / "files"),
+                shlex.join([*self._topic_options, self.scenario, *self.arguments]),
+            )
             return {space: PyFlinkSubject(graph, name, self.record, space, claims) for space in spaces}
-        if self.arguments:
-            raise BadInput(f"{self.scenario}: arguments apply to a program for PyFlink (PROGRAM.py) only")
+        if self.arguments or self.topics:
+            raise BadInput(f"{self.scenario}: arguments and --topic apply to a program for PyFlink (PROGRAM.py) only")
         env = environment_of(self.scenario, self.overrides, self.limits, allow_python=self.allow_python)
         if env is not None:
             if self.until is not None:
@@ -223,13 +229,17 @@ class JobArguments:
             write_warnings(compiled)
         return {space: self._subject(compiled, space, until_ns, claims) for space in spaces}
 
+    @property
+    def _topic_options(self) -> list[str]:
+        return [word for topic in self.topics for word in ("--topic", topic)]
+
     def _job_of_program(self, files: Path) -> StreamGraph:
         for name, given in (("--set", self.overrides), ("--limit", self.limits), ("--until", self.until)):
             if given:
                 raise BadInput(f"{self.scenario}: {name} applies to scenarios only")
         if not self.allow_python:
             raise BadInput(f"{self.scenario}: runs a Python program: use --allow-python if you trust it")
-        return job_of_program(Path(self.scenario), self.arguments, files)
+        return job_of_program(Path(self.scenario), self.arguments, topics_of(self.topics), files)
 
     def subject_of(self, text: str, space: Space, out: str) -> ScenarioSubject:
         """Returns the job of a scenario that would be in the file, without overrides. Raises BadInput."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from flowsim.cli.topics import topics_of
 from flowsim.errors import BadInput, Deadlock, JobFailed
 from flowsim.explore.explored_job import silenced
 from flowsim.explore.observed_graph import observed_digest
@@ -35,7 +36,14 @@ def replayed(recording: Recording, program: RecordedProgram, folder: Path | None
     """Runs the program of a recording again and returns the recording of the same job, below ``out``. Raises BadInput."""
     file, manifest = program.file_in(folder), recording.manifest
     executor = ProgramExecutor(
-        manifest.run.seed, None, recorded_until_ns(manifest), manifest.recorded_level, out, file, program.arguments
+        manifest.run.seed,
+        None,
+        recorded_until_ns(manifest),
+        manifest.recorded_level,
+        out,
+        file,
+        program.arguments,
+        program.topics,
     )
     token = recorded_token(manifest)
     if token is not None:
@@ -43,7 +51,7 @@ def replayed(recording: Recording, program: RecordedProgram, folder: Path | None
     elif manifest.run.policy == "random":
         executor.policy = "random"
     with silenced(), suppress(JobFailed, Deadlock):  # a failure is recorded, and compared
-        run_program(file, program.arguments, executor, files=out / "files")
+        run_program(file, program.arguments, executor, topics_of(program.topics, folder), out / "files")
     run = executor.runs[program.job - 1] if len(executor.runs) >= program.job else None
     if run is None or run.recording is None:
         raise BadInput(

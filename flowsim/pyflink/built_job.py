@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from flowsim.cluster.job_execution import RunOptions
+from flowsim.connectors.kafka.topics import Topics
 from flowsim.datastream.job_executor import RecordingSettings
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import StreamGraph
@@ -27,16 +28,16 @@ class _Building:
         raise _Built(graph)
 
 
-def job_of_program(program: Path, arguments: Sequence[str], files: Path) -> StreamGraph:
+def job_of_program(program: Path, arguments: Sequence[str], topics: Topics, files: Path) -> StreamGraph:
     """Runs a program up to its first ``execute`` and returns the job; what the program prints is dropped.
 
-    File sinks of the job write below ``files``.
+    Its Kafka sources read ``topics``, and its file sinks write below ``files``.
 
     Raises BadInput and ProgramFailed as ``run_program``, and BadInput if the program executes no job.
     """
     try:
         with redirect_stdout(StringIO()):
-            run_program(program, arguments, _Building(), files=files)
+            run_program(program, arguments, _Building(), topics, files)
     except _Built as built:
         return built.graph
     raise BadInput(f"{program}: the program executed no job")

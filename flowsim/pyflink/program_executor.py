@@ -46,6 +46,8 @@ class ProgramExecutor:
     program: Path | None = None
     """The program, which its recordings name."""
     arguments: Sequence[str] = ()
+    topics: Sequence[str] = ()
+    """What the user gave as topics, which the recordings name as well."""
     explored: Callable[[StreamGraph], SchedulingPolicy] | None = None
     """The policy of the first job, which repeats an explored run; that run has no other option of the program."""
     runs: list[ProgramRun] = field(default_factory=list)
@@ -77,7 +79,7 @@ class ProgramExecutor:
         """Returns what a recording needs besides the seed and the policy, so that ``replay`` can repeat the run."""
         described: dict[str, object] = {}
         if self.program is not None:
-            recorded = RecordedProgram.of(self.program, self.arguments, len(self.runs) + 1)
+            recorded = RecordedProgram.of(self.program, self.arguments, self.topics, len(self.runs) + 1)
             described[OPTION] = msgspec.to_builtins(recorded)
         if not isinstance(options.policy, str):
             described["policy"] = options.policy.describe()

@@ -21,14 +21,17 @@ class RecordedProgram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     path: str
     arguments: tuple[str, ...]
+    topics: tuple[str, ...]
+    """Files of topics: NAME=FILE."""
     sha256: str
     job: int
 
     @classmethod
-    def of(cls, program: Path, arguments: Sequence[str], job: int) -> RecordedProgram:
+    def of(cls, program: Path, arguments: Sequence[str], topics: Sequence[str], job: int) -> RecordedProgram:
         """Returns what a recording says about a job of the program. A path outside the working directory has only its name."""
-        shown = program.name if program.is_absolute() or ".." in program.parts else program.as_posix()
-        return cls(shown, tuple(arguments), digest_of_file(program), job)
+        pairs = (topic.partition("=") for topic in topics)
+        files = tuple(f"{name}={_shown(Path(file))}" for name, _, file in pairs)
+        return cls(_shown(program), tuple(arguments), files, digest_of_file(program), job)
 
     @classmethod
     def of_manifest(cls, manifest: Manifest) -> RecordedProgram | None:
@@ -47,6 +50,10 @@ class RecordedProgram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if digest_of_file(program) != self.sha256:
             raise BadInput(f"the program {program} has changed since")
         return program
+
+
+def _shown(path: Path) -> str:
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
 def digest_of_file(program: Path) -> str:

@@ -16,6 +16,7 @@ from flowsim.cli.exploring import Workers, explored_results
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Set, Until, Verbose
 from flowsim.cli.programs import ScenarioOrFunction
 from flowsim.cli.progress import count_progress
+from flowsim.cli.topics import Topic
 from flowsim.errors import BadInput
 from flowsim.explore.plan import strategies_of
 from flowsim.explore.strategies.by_name import STRATEGIES
@@ -138,6 +139,7 @@ def explore(
     until: Until = None,
     set_: Set = None,
     vary: Vary = None,
+    topic: Topic = None,
     limit: Limit = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
@@ -166,6 +168,7 @@ def explore(
         allow_path,
         tuple(claim or ()),
         tuple(arguments or ()),
+        tuple(topic or ()),
     )
     found = _explored(job, plan, Workers(jobs, spark, master), vary, resume, smaller, json_output)
     return Answer(found.data(), lambda console: found.show(console, verbose), found.code)

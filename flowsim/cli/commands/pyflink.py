@@ -16,8 +16,8 @@ from flowsim.cli.options import Json, PolicyName, RecordLevel, Seed, Until, defa
 from flowsim.cli.repeated_program import repeated
 from flowsim.cli.summary import task_data
 from flowsim.cli.tables import show_text
+from flowsim.cli.topics import Topic, topics_of
 from flowsim.connectors.file_system.folders import empty_output_folder
-from flowsim.connectors.kafka.topics import Topics
 from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.pyflink.program import ProgramFailed, run_program
@@ -41,14 +41,6 @@ Out = Annotated[
     Path | None,
     typer.Option(
         "--out", metavar="DIR", help="Directory of the recordings, DIR/1 for the first job; default out/<program>."
-    ),
-]
-Topic = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--topic",
-        metavar="NAME=FILE",
-        help="The records of a Kafka topic; FILE@10/s appends 10 a second while the job runs. docs/cli.md has the format.",
     ),
 ]
 TokenText = Annotated[
@@ -82,10 +74,12 @@ def pyflink(
     if validate and level is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
     out = default_out(program) if out is None else out
-    executor = ProgramExecutor(seed, policy, duration_argument("--until", until), level, out, program, arguments or ())
+    executor = ProgramExecutor(
+        seed, policy, duration_argument("--until", until), level, out, program, arguments or (), topic or ()
+    )
     files = out / "files"
     empty_output_folder(files)
-    topics = Topics(_files_of_topics(topic or []))
+    topics = topics_of(topic or ())
     if token is not None:
         if seed is not None or policy is not None or until is not None:
             raise BadInput("--token: it decides the order of the run: leave out --seed, --policy and --until")
@@ -102,17 +96,6 @@ def pyflink(
 
         judged = judged_program(executor.runs, json_output)
     return _answer(executor.runs, written, files if files.exists() else None, judged, failure)
-
-
-def _files_of_topics(options: Sequence[str]) -> dict[str, str]:
-    files: dict[str, str] = {}
-    for option in options:
-        name, equals, file = option.partition("=")
-        if not equals or not file or name in files:
-            problem = "a topic is given twice" if name in files else f"got {option!r}"
-            raise BadInput(f"--topic: expected NAME=FILE, such as orders=orders.jsonl, once for each topic: {problem}")
-        files[name] = file
-    return files
 
 
 def _answer(

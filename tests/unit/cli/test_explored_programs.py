@@ -56,6 +56,36 @@ def test_results_are_those_of_several_processes(flowsim: Any, program: str) -> N
     assert one["runs"] > 30
 
 
+KAFKA = """
+from pyflink.common import SimpleStringSchema, WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+source = (KafkaSource.builder().set_bootstrap_servers("kafka:9092").set_topics("orders").set_group_id("group")
+    .set_starting_offsets(KafkaOffsetsInitializer.earliest()).set_bounded(KafkaOffsetsInitializer.latest())
+    .set_value_only_deserializer(SimpleStringSchema()).build())
+orders = env.from_source(source, WatermarkStrategy.no_watermarks(), "orders")
+orders.union(env.from_collection(["other"])).print()
+env.execute("orders")
+"""
+
+
+def test_topics_of_a_program_are_explored_and_replayed(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "orders.py").write_text(KAFKA)
+    (tmp_path / "orders.jsonl").write_text('{"value": "a"}\n{"value": "b"}\n')
+    topic = ("--topic", "orders=orders.jsonl")
+    document = flowsim("explore", "orders.py", "--allow-python", *topic, "--space", "order", "--json").document
+    assert (len(document["results"]), document["spaces"]["order"]["proven"]) == (3, True)
+    for result in document["results"]:
+        again = flowsim(*shlex.split(result["replay"])[1:])
+        assert again.out.splitlines()[:3] == result["sinks"]["Print to Std. Out"][0]
+        assert flowsim("replay", "out/orders/1", "--allow-python").code == 0
+    missing = flowsim("explore", "orders.py", "--allow-python")
+    assert (missing.code, "topic 'orders' has no records here" in missing.err) == (ExitCode.BAD_INPUT, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -64,7 +94,7 @@ def test_results_are_those_of_several_processes(flowsim: Any, program: str) -> N
         (("explore", "maxima.py", "--allow-python", "--set", "settings.seed=3"), "--set applies to scenarios only"),
         (("explore", "maxima.py", "--allow-python", "--until", "3s"), "--until applies to scenarios only"),
         (("explore", "idle.py", "--allow-python"), "idle.py: the program executed no job"),
-        (("explore", "job.yaml", "--", "2"), "arguments apply to a program for PyFlink (PROGRAM.py) only"),
+        (("explore", "job.yaml", "--", "2"), "arguments and --topic apply to a program for PyFlink (PROGRAM.py) only"),
         (("pyflink", "--token", "fx1.o.Zm9vYmE.", "maxima.py", "--most", "2"), "the token belongs to another job"),
         (("pyflink", "--token", "3", "maxima.py", "--most", "2"), "expected a token such as fx1.o."),
         (

@@ -1,0 +1,33 @@
+"""The option ``--topic`` of commands that run a program for PyFlink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flowsim.connectors.kafka.topics import Topics
+from flowsim.errors import BadInput
+
+Topic = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--topic",
+        metavar="NAME=FILE",
+        help="The records of a Kafka topic; FILE@10/s appends 10 a second while the job runs. docs/cli.md has the format.",
+    ),
+]
+
+
+def topics_of(options: Sequence[str], folder: Path | None = None) -> Topics:
+    """Returns the topics of NAME=FILE; ``folder``: where the files are, if they were moved. Raises BadInput."""
+    files: dict[str, str] = {}
+    for option in options:
+        name, equals, file = option.partition("=")
+        if not equals or not file or name in files:
+            problem = "a topic is given twice" if name in files else f"got {option!r}"
+            raise BadInput(f"--topic: expected NAME=FILE, such as orders=orders.jsonl, once for each topic: {problem}")
+        files[name] = file if folder is None else str(folder / Path(file).name)
+    return Topics(files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 
 from flowsim.errors import BadInput
 from flowsim.values.row import Row
@@ -102,6 +103,10 @@ class Encoder:
         """Writes the text of a record, as ``print`` does, and a line end. Flink: SimpleStringEncoder."""
         return SimpleStringEncoder(charset_name)
 
+    def with_text(self, text: Callable[[object], str]) -> Encoder:
+        """Returns an encoder that writes ``text(value)`` where this one writes the text of a value."""
+        return self
+
     def encode(self, element: object) -> bytes:
         """Returns the bytes of a record."""
         raise NotImplementedError(f"{type(self).__name__} does not encode")
@@ -110,11 +115,15 @@ class Encoder:
 class SimpleStringEncoder(Encoder):
     """Flink: SimpleStringEncoder."""
 
-    def __init__(self, charset_name: str = "UTF-8") -> None:
+    def __init__(self, charset_name: str = "UTF-8", text: Callable[[object], str] = str) -> None:
         self.charset: str = checked_charset(charset_name, "Encoder.simple_string_encoder")
+        self._text = text
+
+    def with_text(self, text: Callable[[object], str]) -> Encoder:
+        return SimpleStringEncoder(self.charset, text)
 
     def encode(self, element: object) -> bytes:
-        return f"{element}\n".encode(self.charset, "replace")
+        return f"{self._text(element)}\n".encode(self.charset, "replace")
 
 
 def checked_charset(charset: str, owner: str) -> str:

@@ -9,7 +9,7 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.sinks.sink import Sink
 from flowsim.datastream.building import operator_factories as factories
 from flowsim.datastream.building.declared_values import key_type_name
-from flowsim.datastream.building.java_text import print_sink
+from flowsim.datastream.building.java_text import print_sink, with_text_of_type
 from flowsim.datastream.building.operator_factories import (
     AnyFilter,
     AnyFlatMap,
@@ -245,6 +245,7 @@ class DataStream(Stream["DataStream"]):
 
         A sink with a committer becomes several operators when the job starts (``with_committers``).
         """
+        sink = with_text_of_type(sink, self._output_type)
         make = factories.sink_operator(sink)
         description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
         added = self._add("Sink: Unnamed", description, make)

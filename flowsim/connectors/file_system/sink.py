@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -43,6 +43,10 @@ class FileSink:
         raise BadInput(
             "FileSink.for_bulk_format: flowsim does not have this: use for_row_format, or ParquetSink of flowsim.connectors"
         )
+
+    def with_text(self, text: Callable[[object], str]) -> FileSink:
+        """Returns this sink, whose encoder writes ``text(value)`` if it writes the text of values."""
+        return FileSink(self._path, self._encoder.with_text(text), self._files, self._check_interval_ms)
 
     @property
     def params(self) -> Mapping[str, object]:

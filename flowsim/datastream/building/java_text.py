@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
 
+from flowsim.connectors.file_system.sink import FileSink
 from flowsim.connectors.print import PrintSink
+from flowsim.connectors.sinks.sink import Sink
 from flowsim.datastream.pyflink_way import is_pyflink_way
 from flowsim.values.durations import Instant
 from flowsim.values.row import Row
@@ -15,9 +18,20 @@ from flowsim.values.types import LIST_KINDS, TypeInformation, TypeKind
 
 def print_sink(identifier: str, declared: TypeInformation | None) -> PrintSink:
     """Returns the sink of ``print``; in a program for PyFlink it prints values of a declared type as Java does."""
+    return PrintSink(identifier, text=_text_of_type(declared) or str)
+
+
+def with_text_of_type(sink: Sink, declared: TypeInformation | None) -> Sink:
+    """Returns a sink that writes the text of values as ``print`` prints it, if it writes text."""
+    text = _text_of_type(declared)
+    return sink.with_text(text) if text is not None and isinstance(sink, FileSink) else sink
+
+
+def _text_of_type(declared: TypeInformation | None) -> Callable[[object], str] | None:
+    """Returns Java's text of values of a declared type; None outside of programs for PyFlink, and without a type."""
     if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY or not is_pyflink_way():
-        return PrintSink(identifier)
-    return PrintSink(identifier, text=lambda value: java_text(value, declared))
+        return None
+    return lambda value: java_text(value, declared)
 
 
 def java_text(value: object, declared: TypeInformation) -> str:

@@ -52,3 +52,23 @@ def test_without_a_folder_of_the_run_files_are_where_the_program_says(tmp_path: 
     words.write_text("to\n")
     run_program(program, [str(words), str(tmp_path / "output")], ProgramExecutor())
     assert (tmp_path / "output" / "counts-0-0.txt").read_text() == "to=1\n"
+
+
+TUPLES = """
+import sys
+from pyflink.common import Encoder, Types
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.file_system import BucketAssigner, FileSink
+
+env = StreamExecutionEnvironment.get_execution_environment()
+sink = FileSink.for_row_format(sys.argv[1], Encoder.simple_string_encoder())
+tuples = env.from_collection([("hi", 1.0)], Types.TUPLE([Types.STRING(), Types.DOUBLE()]))
+tuples.sink_to(sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build())
+env.execute()
+"""
+
+
+def test_values_of_a_declared_type_are_written_as_java_writes_them(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(TUPLES)
+    run_program(tmp_path / "program.py", [str(tmp_path / "output")], ProgramExecutor())
+    assert (tmp_path / "output" / "part-0-0").read_text() == "(hi,1.0)\n"

@@ -31,7 +31,7 @@ _COMMANDS: Final = {
         "validate",
         "Check the laws on recordings. Exit code 1: a law is violated, or it examined no row.",
     ),
-    "replay": ("replay", "Run a recorded scenario again. Exit code 1: the new recording differs."),
+    "replay": ("replay", "Run a recorded scenario or program again. Exit code 1: the new recording differs."),
     "trace": ("trace", "Print a recorded run as text, with the rules of Flink that explain each event."),
     "why": ("why", "Explain what happened in a recorded run, or why it did not happen, as a chain of causes."),
     "report": ("report", "Write a recording as one HTML file that any browser opens, without a network."),

@@ -21,7 +21,7 @@ def test_exploration_on_spark_has_the_table_of_one_process(spark: Any, tmp_path:
     job, kept = JobArguments(str(tmp_path / "pairs.yaml"), "full"), tmp_path / "kept"
 
     def explored(workers: Workers, file: Path | None) -> dict[str, Any]:
-        return explored_results(job, PLAN, workers, file, CountProgress(None, None)).data()
+        return explored_results(job, PLAN, workers, CountProgress(None, None), file).data()
 
     here = explored(Workers(), None)
     assert here["findings"]

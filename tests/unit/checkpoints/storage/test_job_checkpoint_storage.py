@@ -271,11 +271,11 @@ def test_folder_of_the_user_in_place_of_a_checkpoint_fails_the_checkpoint_and_st
     assert files(tmp_path) == {"chk-3/manifest.json": b"{}"}
 
 
-def test_value_outside_the_closed_set_fails_the_checkpoint_and_leaves_nothing(tmp_path: Path) -> None:
+def test_value_that_cannot_be_stored_fails_the_checkpoint_and_leaves_nothing(tmp_path: Path) -> None:
     one = storage(tmp_path)
     metadata = written(one)
     handle = metadata.state.operator_states[SOURCE].state(1).managed_operator[0]
-    one._streams._streams[handle.stream] = OperatorStateStream((1, 2, {3}))
+    one._streams._streams[handle.stream] = OperatorStateStream((1, 2, lambda: 3))
     with pytest.raises(OSError, match="cannot be stored: value: "):
         one.initialize_location_for_checkpoint(3).write_metadata(metadata)
     assert list(tmp_path.iterdir()) == []

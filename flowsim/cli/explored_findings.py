@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.explored_subjects import Subject, with_claims
-from flowsim.cli.options import default_out
 from flowsim.cli.progress import CountProgress
 from flowsim.cli.verdicts import show_evidence
 from flowsim.cluster.job_execution import JobStatus
@@ -63,7 +61,7 @@ class Finding:
         same = (one for one in unmet if self.what == f"expected {one.what} not met: {one.expected}")
         return next(((str(one.expected), str(one.found)) for one in same), None)
 
-    def data(self, subject: Subject, scenario: str) -> dict[str, Any]:
+    def data(self, subject: Subject) -> dict[str, Any]:
         """Returns the JSON values."""
         law, values = self.law, self.values
         return {
@@ -79,11 +77,11 @@ class Finding:
             "found": None if values is None else values[1],
             "replay": self._repeat(subject),
             "explain": subject.explain(self.token),
-            "report": self._report(scenario),
+            "report": self._report(subject),
             "decisive_choice": self.decisive,
         }
 
-    def show(self, console: Console, subject: Subject, scenario: str, runs: int, checked: int) -> None:
+    def show(self, console: Console, subject: Subject, runs: int, checked: int) -> None:
         """Prints the finding, and the commands that repeat it. Claims are checked on all ``runs``."""
         of = count_text(runs, "run") if is_broken_claim(self.what) else count_text(checked, "checked run")
         counted = f"in {self.runs:,} of {of}"
@@ -99,7 +97,7 @@ class Finding:
             console.print(f"  the job {self.checked.status.value}: {self.checked.error}", soft_wrap=True, markup=False)
         how = "repeat the run" if is_broken_claim(self.what) else "reproduce"  # a run does not check claims
         console.print(f"  {how}: {self._repeat(subject)}", soft_wrap=True, markup=False)
-        if report := self._report(scenario):
+        if report := self._report(subject):
             console.print(f"  then see it: {report}", soft_wrap=True, markup=False, highlight=False)
         if explain := subject.explain(self.token):
             console.print(f"  explain: {explain}", soft_wrap=True, markup=False)
@@ -109,11 +107,10 @@ class Finding:
     def _repeat(self, subject: Subject) -> str:
         return subject.repeat(self.token, is_checked=True, is_bounded=self.what == BOUND_REACHED)
 
-    def _report(self, scenario: str) -> str | None:
+    def _report(self, subject: Subject) -> str | None:
         """Returns the command that opens the report of the repeated run at the first evidence; None for a program."""
-        if ":" in scenario and not Path(scenario).exists():
-            return None
-        return report_command(str(default_out(Path(scenario))), _link(self.law))
+        out = subject.repeated_in
+        return None if out is None else report_command(str(out), _link(self.law))
 
 
 def _link(law: Outcome | None) -> str:

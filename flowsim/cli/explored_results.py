@@ -13,7 +13,7 @@ from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.explore_plan import ExplorePlan
 from flowsim.cli.explored_findings import Finding, code_of
 from flowsim.cli.explored_subjects import Subject
-from flowsim.cli.smaller_scenario import SmallerScenario
+from flowsim.cli.smaller_scenario import NoSmallerScenario, SmallerScenario
 from flowsim.cli.tables import Column, show_table
 from flowsim.explore.job_exploration import ExploredSpace, Found, JobExploration
 from flowsim.explore.outcome import Outcome
@@ -21,6 +21,7 @@ from flowsim.laws.law import Verdict
 from flowsim.laws.verdict_line import line_of
 from flowsim.quantities import count_text
 from flowsim.sim.exploring_loop import Space
+from flowsim.values.keys import json_text
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
@@ -41,9 +42,8 @@ class ExploredResults:
     findings: list[Finding]
     subjects: Mapping[Space, Subject]
     plan: ExplorePlan
-    scenario: str
     is_out_of_time: bool
-    smaller: SmallerScenario | None = None
+    smaller: SmallerScenario | NoSmallerScenario | None = None
     """A smaller scenario with the first finding, if one was asked for."""
 
     @property
@@ -106,7 +106,7 @@ class ExploredResults:
             "laws": {law: {"rows_examined": one.rows, **one.verdicts} for law, one in found.laws.items()},
             "never_examined": self.never_examined,
             "results": [self._result(digest, one) for digest, one in found.results.items()],
-            "findings": [each.data(self.subjects[each.token.space], self.scenario) for each in self.findings],
+            "findings": [each.data(self.subjects[each.token.space]) for each in self.findings],
             "smaller": None if self.smaller is None else self.smaller.data(),
             "exit_code": int(self.code),
         }
@@ -136,7 +136,7 @@ class ExploredResults:
             "token": str(one.token),
             "status": one.outcome.status.value,
             "cause": one.outcome.cause,
-            "sinks": one.outcome.rows,
+            "sinks": one.outcome.shown_rows,
             "replay": self._repeat(one),
         }
 
@@ -157,7 +157,7 @@ class ExploredResults:
         self._show_results(console, verbose)
         self._show_laws(console, verbose)
         for each in self.findings:
-            each.show(console, self.subjects[each.token.space], self.scenario, found.runs, found.checked)
+            each.show(console, self.subjects[each.token.space], found.runs, found.checked)
         if self.smaller is not None:
             self.smaller.show(console)
         if not self.findings and found.results:
@@ -200,13 +200,15 @@ class ExploredResults:
 def _text(outcome: Outcome) -> str:
     """Returns an outcome in short: its end if the job did not finish, and what the sinks hold."""
     parts = [] if outcome.status.value == "finished" else [outcome.status.value]
-    for name, subtasks in outcome.rows.items():
+    for name, subtasks in outcome.shown_rows.items():
         parts.append(f"{name}: " + " | ".join(" ".join(map(_short, rows)) or "-" for rows in subtasks))
     text = "; ".join(parts)
     return text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 3]}..."
 
 
 def _short(value: object) -> str:
+    if isinstance(value, dict):
+        return json_text(value)
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 

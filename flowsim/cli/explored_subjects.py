@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from flowsim.cli.command import duration_argument
+from flowsim.cli.options import default_out
 from flowsim.cli.programs import environment_of, is_program
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.topics import topics_of
@@ -25,6 +27,8 @@ from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.limits import limits_of
 from flowsim.pyflink.built_job import job_of_program
+from flowsim.pyflink.program import surroundings
+from flowsim.pyflink.program_executor import directory_of_job
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.context import load_function
@@ -62,6 +66,10 @@ class Subject(Protocol):
 
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         """Returns what the user enters to repeat a run, to check it as the exploration did, or to end it at its bounds."""
+
+    @property
+    def repeated_in(self) -> Path | None:
+        """Where the repeated run is recorded; None if it is not."""
 
     def explain(self, token: ChoiceToken) -> str | None:
         """Returns what the user enters to see the choices of a run as sentences; None if there is no such command."""
@@ -130,6 +138,10 @@ class ScenarioSubject:
         checks += ["--limit", f"steps={self.job.bounds.steps}"] if is_bounded else []
         return shlex.join([*self._again, "--token", str(token), *checks])
 
+    @property
+    def repeated_in(self) -> Path:
+        return default_out(Path(self._again[2]))
+
     def explain(self, token: ChoiceToken) -> str | None:
         if not token.asks_for_choices:
             return None
@@ -175,16 +187,40 @@ class ProgramSubject:
         call = "assert_laws" if is_checked else "run_job"
         return f"{call}({self._name.partition(':')[2]}(), schedule=Schedule.of({str(token)!r}))  # flowsim.testing"
 
+    @property
+    def repeated_in(self) -> Path | None:
+        return None
+
     def explain(self, token: ChoiceToken) -> str | None:
         return None
 
 
 class PyFlinkSubject(ProgramSubject):
-    """The first job of a program for PyFlink; ``name`` is the file, with its arguments."""
+    """The first job of a program for PyFlink; ``name`` is the program, ``options`` and ``arguments`` those of its command."""
+
+    def __init__(
+        self,
+        graph: StreamGraph,
+        name: str,
+        record: str,
+        space: Space,
+        claims: Claims,
+        options: Sequence[str] = (),
+        arguments: Sequence[str] = (),
+    ) -> None:
+        super().__init__(graph, name, record, space, claims)
+        self._options = options
+        self._arguments = arguments
 
     def repeat(self, token: ChoiceToken, *, is_checked: bool = False, is_bounded: bool = False) -> str:
         checks = ["--validate"] if is_checked else []
-        return f"flowsim pyflink --token {token} {' '.join([*checks, self._name])}"
+        return shlex.join(
+            ["flowsim", "pyflink", "--token", str(token), *checks, *self._options, self._name, *self._arguments]
+        )
+
+    @property
+    def repeated_in(self) -> Path:
+        return directory_of_job(default_out(Path(self._name)), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +246,11 @@ class JobArguments:
         until_ns = duration_argument("--until", self.until)
         claims = Claims(self.loaded_claims())
         if is_program(self.scenario):
-            graph, name = (
-                self._job_of_program(Path(out) / "files"),
-                shlex.join([*self._topic_options, self.scenario, *self.arguments]),
-            )
-            return {space: PyFlinkSubject(graph, name, self.record, space, claims) for space in spaces}
+            graph, topics = self._job_of_program(Path(out) / "files"), self._topic_options
+            return {
+                space: PyFlinkSubject(graph, self.scenario, self.record, space, claims, topics, self.arguments)
+                for space in spaces
+            }
         if self.arguments or self.topics:
             raise BadInput(f"{self.scenario}: arguments and --topic apply to a program for PyFlink (PROGRAM.py) only")
         env = environment_of(self.scenario, self.overrides, self.limits, allow_python=self.allow_python)
@@ -228,6 +264,10 @@ class JobArguments:
         if warns:
             write_warnings(compiled)
         return {space: self._subject(compiled, space, until_ns, claims) for space in spaces}
+
+    def surroundings(self) -> AbstractContextManager[None]:
+        """Lets functions of a program import what the program can import, while its job is explored."""
+        return surroundings(Path(self.scenario), self.arguments) if is_program(self.scenario) else nullcontext()
 
     @property
     def _topic_options(self) -> list[str]:

@@ -13,9 +13,9 @@ from time import monotonic, time
 from flowsim.cli.explore_plan import ExplorePlan
 from flowsim.cli.explored_findings import findings_of
 from flowsim.cli.explored_results import ExploredResults
-from flowsim.cli.explored_subjects import JobArguments, Subject
+from flowsim.cli.explored_subjects import JobArguments, ScenarioSubject, Subject
 from flowsim.cli.progress import CountProgress
-from flowsim.cli.smaller_scenario import smaller_scenario
+from flowsim.cli.smaller_scenario import check_smaller, smaller_scenario
 from flowsim.distribution import __version__
 from flowsim.errors import BadInput
 from flowsim.explore.job_exploration import JobExploration, Worker, explore, in_this_process
@@ -75,8 +75,10 @@ def explored_results(
     with the first finding. Raises BadInput.
     """
     units = Plan(plan.strategies, plan.first_seed, plan.runs)
-    with TemporaryDirectory(prefix="flowsim-explore-") as out:
+    with TemporaryDirectory(prefix="flowsim-explore-") as out, job.surroundings():
         subjects = job.subjects(tuple(plan.strategies), out, warns=True)
+        if smaller is not None:
+            check_smaller(smaller, job.scenario, next(iter(subjects.values())))
         ends_at = monotonic() + plan.seconds
         shown = _Shown(units.runs, progress)
         run_here = partial(_run_here, subjects, plan, ends_at, shown.on_run)
@@ -98,8 +100,9 @@ def explored_results(
         shrunk = None
         if smaller is not None and findings and not exploration.is_interrupted:
             subject = subjects[findings[0].token.space]
-            shrunk = smaller_scenario(job, plan, findings[0], subject, smaller, out, progress)
-        return ExploredResults(exploration, findings, subjects, plan, job.scenario, is_out_of_time, shrunk)
+            if isinstance(subject, ScenarioSubject):
+                shrunk = smaller_scenario(job, plan, findings[0], subject, smaller, out, progress)
+        return ExploredResults(exploration, findings, subjects, plan, is_out_of_time, shrunk)
 
 
 def _about(job: JobArguments, subjects: Mapping[Space, Subject], plan: ExplorePlan) -> dict[str, object]:
@@ -131,7 +134,7 @@ def _run_here(
 @contextmanager
 def _opened(job: JobArguments, plan: ExplorePlan, ends_at: float) -> Iterator[RunUnit]:
     """Opens the job in another process; ``ends_at``: by the clock of the machines."""
-    with TemporaryDirectory(prefix="flowsim-explore-") as out:
+    with TemporaryDirectory(prefix="flowsim-explore-") as out, job.surroundings():
         subjects = job.subjects(tuple(plan.strategies), out)
         yield lambda unit, state, stops: run_unit(subjects, plan, unit, state, lambda: time() > ends_at or stops())
 

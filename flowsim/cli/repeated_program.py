@@ -7,8 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from flowsim.cli.topics import topics_of
-from flowsim.errors import BadInput, Deadlock, JobFailed
-from flowsim.explore.explored_job import silenced
+from flowsim.cluster.job_execution import RunOptions
+from flowsim.connectors.file_system.folders import empty_output_folder
+from flowsim.errors import BadInput, Deadlock, JobFailed, RunTooLong
+from flowsim.explore.explored_job import EXPLORED_BOUNDS, silenced
 from flowsim.explore.observed_graph import observed_digest
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.pyflink.program import run_program
@@ -18,18 +20,17 @@ from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
 from flowsim.scenario.run_description import recorded_token, recorded_until_ns
 from flowsim.sim.choice_token import ChoiceToken
-from flowsim.sim.policy import SchedulingPolicy
 from flowsim.sim.sampled.by_strategy import replay
 
 
-def repeated(token: ChoiceToken) -> Callable[[StreamGraph], SchedulingPolicy]:
-    """Returns what gives a job the policy that repeats an explored run; it raises BadInput for another job."""
+def repeated(token: ChoiceToken) -> Callable[[StreamGraph], RunOptions]:
+    """Returns what gives a job the options that repeat an explored run; it raises BadInput for another job."""
 
-    def policy(graph: StreamGraph) -> SchedulingPolicy:
+    def options(graph: StreamGraph) -> RunOptions:
         token.check_job(observed_digest(graph))
-        return replay(token).policy()
+        return RunOptions(policy=replay(token).policy(), bounds=EXPLORED_BOUNDS)
 
-    return policy
+    return options
 
 
 def replayed(recording: Recording, program: RecordedProgram, folder: Path | None, out: Path) -> Recording:
@@ -50,7 +51,8 @@ def replayed(recording: Recording, program: RecordedProgram, folder: Path | None
         executor.explored = repeated(token)
     elif manifest.run.policy == "random":
         executor.policy = "random"
-    with silenced(), suppress(JobFailed, Deadlock):  # a failure is recorded, and compared
+    empty_output_folder(out / "files")
+    with silenced(), suppress(JobFailed, Deadlock, RunTooLong):  # a failure is recorded, and compared
         run_program(file, program.arguments, executor, topics_of(program.topics, folder), out / "files")
     run = executor.runs[program.job - 1] if len(executor.runs) >= program.job else None
     if run is None or run.recording is None:

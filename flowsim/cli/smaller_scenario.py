@@ -47,7 +47,7 @@ class SmallerScenario:
             "records": self.records,
             "records_before": self.of_records,
             "tried": self.tried,
-            "finding": self.finding.data(self.subject, str(self.file)),
+            "finding": self.finding.data(self.subject),
         }
 
     def show(self, console: Console) -> None:
@@ -55,27 +55,47 @@ class SmallerScenario:
         size = f"{count_text(self.records, 'record')} instead of {self.of_records:,}"
         console.print()
         console.print(f"smaller scenario {self.file}: {size}", style="bold", soft_wrap=True, markup=False)
-        self.finding.show(console, self.subject, str(self.file), self.finding.runs, self.finding.runs)
+        self.finding.show(console, self.subject, self.finding.runs, self.finding.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class NoSmallerScenario:
+    """Why there is no smaller scenario; the exploration has its results all the same."""
+
+    reason: str
+
+    def data(self) -> dict[str, Any]:
+        """Returns the JSON values."""
+        return {"scenario": None, "reason": self.reason}
+
+    def show(self, console: Console) -> None:
+        """Prints the reason."""
+        console.print(f"no smaller scenario: {self.reason}", style="yellow", soft_wrap=True, markup=False)
+
+
+def check_smaller(file: Path, scenario: str, subject: Subject) -> None:
+    """Raises BadInput, before the exploration, if no smaller scenario can be written to the file."""
+    if not isinstance(subject, ScenarioSubject):
+        raise BadInput("--smaller: a Python program builds the job: let Hypothesis draw its data (docs/exploration.md)")
+    if file.exists() and file.samefile(scenario):
+        raise BadInput(f"--smaller {file}: is the scenario itself, which is never changed: give another file")
+    if not file.resolve().parent.is_dir() or file.is_dir():
+        raise BadInput(f"--smaller {file}: cannot be written: expected a file in a folder that exists")
 
 
 def smaller_scenario(
     job: JobArguments,
     plan: ExplorePlan,
     finding: Finding,
-    subject: Subject,
+    subject: ScenarioSubject,
     file: Path,
     out: str,
     progress: CountProgress,
-) -> SmallerScenario:
+) -> SmallerScenario | NoSmallerScenario:
     """Writes the smallest scenario found. If the default run does not have the finding, that of the scenario has not either.
 
-    Ctrl-C ends the search, and the smallest one so far is written. Raises BadInput if the job is built by a function, or if
-    the file cannot be written.
+    Ctrl-C ends the search, and the smallest one so far is written.
     """
-    if not isinstance(subject, ScenarioSubject):
-        raise BadInput(
-            "--smaller: a Python function builds the job: let Hypothesis draw its data (docs/exploration.md)"
-        )
     search = _Search(
         replace(job, scenario=str(file), overrides=()), plan, finding, _has_default(subject, finding.what), out
     )
@@ -93,7 +113,7 @@ def smaller_scenario(
     try:
         file.write_text(yaml_text(search.document), encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"--smaller {file}: cannot be written: {error.strerror}") from None
+        return NoSmallerScenario(f"{file} cannot be written: {error.strerror}")
     (found,) = findings_of(
         {finding.what: (search.token, 1)}, {search.token.space: search.subject}, progress, shrinks=True
     )

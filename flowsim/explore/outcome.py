@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final, Literal
@@ -10,7 +10,7 @@ from typing import Final, Literal
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.connectors.memory import CollectSink
 from flowsim.errors import RunTooLong
-from flowsim.values.encoding import decode_value, encode_record
+from flowsim.values.encoding import decode_shown, decode_value, encode_record
 
 View = Literal["exact", "bag"]
 """Which results count as different: ``exact``, each subtask of a sink by itself, in order; ``bag``, each sink as a
@@ -54,8 +54,16 @@ class Outcome:
 
     @property
     def rows(self) -> dict[str, list[list[object]]]:
-        """The values of each sink and subtask, without timestamps."""
-        return {name: [[decode_value(row)[1] for row in part] for part in parts] for name, parts in self.sinks}  # type: ignore[index]
+        """The values of each sink and subtask, without timestamps. Raises ValueNotAllowed for classes of another process."""
+        return self._decoded(decode_value)
+
+    @property
+    def shown_rows(self) -> dict[str, list[list[object]]]:
+        """The rows for output, with a dict in place of each object: the classes of the job need not be here."""
+        return self._decoded(decode_shown)
+
+    def _decoded(self, decode: Callable[[bytes], object]) -> dict[str, list[list[object]]]:
+        return {name: [[decode(row)[1] for row in part] for part in parts] for name, parts in self.sinks}  # type: ignore[index]
 
 
 def sink_name(operator: str) -> str:

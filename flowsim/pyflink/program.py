@@ -38,11 +38,10 @@ def run_program(
     if not program.is_file():
         raise BadInput(f"{program}: no such file")
     with (
-        pyflink_imports(),
+        surroundings(program, arguments),
         context_executor(executor),
         simulated_topics(topics),
         output_folder(files),
-        _arguments_of(program, arguments),
     ):
         try:
             runpy.run_path(str(program), run_name="__main__")
@@ -59,13 +58,14 @@ def run_program(
 
 
 @contextmanager
-def _arguments_of(program: Path, arguments: Sequence[str]) -> Iterator[None]:
-    """Gives the process the arguments and the first folder of modules of the program."""
+def surroundings(program: Path, arguments: Sequence[str]) -> Iterator[None]:
+    """Gives the process what a program finds: PyFlink's modules, those beside the program, and its arguments."""
     argv, path = sys.argv, sys.path
     sys.argv = [str(program), *arguments]
     sys.path = [str(program.resolve().parent), *path]
     try:
-        yield
+        with pyflink_imports():
+            yield
     finally:
         sys.argv, sys.path = argv, path
 

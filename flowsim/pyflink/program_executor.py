@@ -18,7 +18,6 @@ from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.pyflink.recorded_program import OPTION, RecordedProgram
-from flowsim.sim.policy import SchedulingPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +30,16 @@ class ProgramRun:
     digest: str | None = None
 
 
+def directory_of_job(out: Path, number: int) -> Path:
+    """Returns the run directory of a job of a program, counted from 1."""
+    return out / str(number)
+
+
 @dataclass(slots=True)
 class ProgramExecutor:
     """Runs every job of a program; None: what the program says, or the default.
 
-    Job n is recorded in ``out/n``. Raises BadInput if a program sets a recording of its own as well.
+    Job n is recorded in the run directory ``out/n``. Raises BadInput if a program sets a recording of its own as well.
     """
 
     seed: int | None = None
@@ -48,8 +52,8 @@ class ProgramExecutor:
     arguments: Sequence[str] = ()
     topics: Sequence[str] = ()
     """What the user gave as topics, which the recordings name as well."""
-    explored: Callable[[StreamGraph], SchedulingPolicy] | None = None
-    """The policy of the first job, which repeats an explored run; that run has no other option of the program."""
+    explored: Callable[[StreamGraph], RunOptions] | None = None
+    """The options with which the first job repeats an explored run, in place of those of the program."""
     runs: list[ProgramRun] = field(default_factory=list)
 
     def execute(
@@ -59,17 +63,19 @@ class ProgramExecutor:
         given = {"seed": self.seed, "policy": self.policy, "until_ns": self.until_ns}
         changed = replace(options, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
         if self.explored is not None and not self.runs:
-            changed = RunOptions(policy=self.explored(graph))
+            changed = self.explored(graph)
+        directory: Path | None = None
         if self.level is not Level.OFF and self.out is not None:
             if recording is not None or options.recorder is not None:
                 raise BadInput("the program records its jobs itself: run it with --record off")
-            recording = RecordingSettings(self.out / str(len(self.runs) + 1), self.level, VALUES_BYTES, False)
+            directory = directory_of_job(self.out, len(self.runs) + 1)
+            recording = RecordingSettings(directory / "recording", self.level, VALUES_BYTES, False)
         if recording is None:
             result, digest = MiniCluster(graph, changed).run(), None
         else:
             result, manifest = run_recorded(graph, changed, *recording, described=self._described(changed))
             digest = None if manifest is None else manifest.digest
-        path = None if recording is None else Path(recording.directory)
+        path = directory or (None if recording is None else Path(recording.directory))
         self.runs.append(ProgramRun(graph.name, result, path, digest))
         if result.error is not None:
             raise result.error

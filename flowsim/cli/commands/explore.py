@@ -95,7 +95,7 @@ Vary = Annotated[
     typer.Option(
         "--vary",
         metavar="KEY=[VALUE, ...]",
-        help="Explore the scenario with each of these values, e.g. sources.orders.generate.seed=[1, 2, 3]. The option can be "
+        help="Explore the scenario with each of these values, e.g. settings.seed=[1, 2, 3]. The option can be "
         "given several times, for all combinations, which share --runs and --seconds.",
     ),
 ]

@@ -18,7 +18,7 @@ from flowsim.cli.summary import task_data
 from flowsim.cli.tables import show_text
 from flowsim.cli.topics import Topic, topics_of
 from flowsim.connectors.file_system.folders import empty_output_folder
-from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed
+from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed, RunTooLong
 from flowsim.facts.kinds import Level
 from flowsim.pyflink.program import ProgramFailed, run_program
 from flowsim.pyflink.program_executor import ProgramExecutor, ProgramRun
@@ -87,7 +87,7 @@ def pyflink(
     failure: FlowsimError | None = None
     try:
         run_program(program, arguments or [], executor, topics, files)
-    except (BadInput, ProgramFailed, JobFailed, Deadlock) as error:
+    except (BadInput, ProgramFailed, JobFailed, Deadlock, RunTooLong) as error:
         failure = error
     written = topics.write_to(out / "topics")
     judged: JudgedProgram | None = None
@@ -107,7 +107,7 @@ def _answer(
 ) -> Answer:
     code = ExitCode.FINE
     if failure is not None:
-        code = ExitCode.JOB_FAILED if isinstance(failure, JobFailed | Deadlock) else ExitCode.BAD_INPUT
+        code = ExitCode.JOB_FAILED if isinstance(failure, JobFailed | Deadlock | RunTooLong) else ExitCode.BAD_INPUT
     elif judged is not None and not judged.report.passed:
         code = ExitCode.BROKEN
     document: dict[str, Any] = {

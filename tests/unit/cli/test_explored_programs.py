@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,61 @@ def test_results_are_those_of_several_processes(flowsim: Any, program: str) -> N
     one = flowsim(*explore, "--", "--most", "2").document
     assert flowsim(*explore, "--jobs", "2", "--", "--most", "2").document == one
     assert one["runs"] > 30
+
+
+OBJECTS = """
+from dataclasses import dataclass
+from pyflink.datastream import StreamExecutionEnvironment
+
+@dataclass
+class Order:
+    user: str
+    price: int
+
+def double(order):
+    import prices
+    from pyflink.common import Row
+    return Order(order.user, prices.FACTOR * order.price)
+
+env = StreamExecutionEnvironment.get_execution_environment()
+one, other = env.from_collection([Order("a", 1)]), env.from_collection([Order("b", 3)])
+one.union(other).key_by(lambda order: order.user).map(double).print()
+env.execute("orders")
+"""
+
+
+def test_objects_of_a_program_are_shown_by_any_process_and_its_functions_import(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(OBJECTS)
+    (tmp_path / "prices.py").write_text("FACTOR = 2")
+    explore = ("explore", "job.py", "--allow-python", "--runs", "20", "--json")
+    one = flowsim(*explore).document
+    assert [result["status"] for result in one["results"]] == ["finished", "finished"]
+    first = one["results"][0]["sinks"]["Print to Std. Out"][0]
+    assert first == [
+        {"class": "__main__.Order", "user": "a", "price": 2},
+        {"class": "__main__.Order", "user": "b", "price": 6},
+    ]
+    assert flowsim(*explore, "--jobs", "2").document == one
+    assert 'Print to Std. Out: {"class":"__main__.Order",' in flowsim(*explore[:-1]).out
+
+
+def test_kept_exploration_of_objects_is_continued_by_another_process(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(OBJECTS)
+    (tmp_path / "prices.py").write_text("FACTOR = 2")
+    explore = ("explore", "job.py", "--allow-python", "--runs", "20", "--json", "--resume", "kept.jsonl")
+    again = [sys.executable, "-m", "flowsim", *explore]
+    one, other = (subprocess.run(again, capture_output=True, text=True, check=True) for _ in range(2))
+    assert one.stdout == other.stdout
+
+
+def test_finding_of_a_program_names_the_report_of_its_job(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "maxima.py").write_text(PROGRAM.replace("max(a[1], b[1])", "a[1] // b[1]"))
+    called = flowsim("explore", "maxima.py", "--allow-python", "--space", "order", "--json", "--", "--most", "2")
+    finding = called.document["findings"][0]
+    assert finding["report"].startswith("flowsim report out/maxima/1 ")
+    assert flowsim(*shlex.split(finding["replay"])[1:]).code == ExitCode.JOB_FAILED
+    assert flowsim("report", "out/maxima/1").code == 0
+    assert flowsim("replay", "out/maxima/1", "--allow-python").code == 0
 
 
 KAFKA = """

@@ -40,7 +40,7 @@ def test_each_job_is_replayed(flowsim: Any, program: Path, options: list[str]) -
         again = flowsim("replay", f"out/division/{job}", "--allow-python")
         assert (again.code, again.out.startswith("the same: ")) == (0, True), again.err
         assert len(again.out.splitlines()) == 1
-    manifests = [json.loads(Path(f"out/division/{job}/manifest.json").read_text()) for job in "12"]
+    manifests = [json.loads(Path(f"out/division/{job}/recording/manifest.json").read_text()) for job in "12"]
     assert [one["run"]["options"]["program"]["job"] for one in manifests] == [1, 2]
     assert "TOKEN" not in str(options) or "token" in manifests[0]["run"]["options"]["policy"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flowsim.cli.exit_code import ExitCode
+from flowsim.explore.unit import UnitResult
 
 JOB = """\
 flowsim: 1
@@ -73,16 +74,46 @@ def test_finding_of_some_schedules_stays_one(flowsim: Any, two: str, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ("--smaller", "missing/small.yaml"),
-            "--smaller missing/small.yaml: cannot be written: No such file or directory",
-        ),
+        (("--smaller", "missing/small.yaml"), "missing/small.yaml: cannot be written: expected a file in a folder"),
+        (("--smaller", "./two.yaml"), "--smaller two.yaml: is the scenario itself, which is never changed"),
         (("--smaller", "small.yaml", "--vary", "settings.seed=[1]"), "--vary and --smaller cannot be combined"),
     ],
 )
 def test_refused(flowsim: Any, two: str, arguments: tuple[str, ...], message: str) -> None:
     called = flowsim("explore", two, "--claim", "claimed:in_order", "--allow-python", "--runs", "20", *arguments)
-    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+    assert (called.code, message in called.err, called.out) == (ExitCode.BAD_INPUT, True, ""), called.err
+    assert Path(two).read_text() == JOB
+
+
+def test_results_are_shown_if_the_finding_is_not_found_again(
+    flowsim: Any, two: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flowsim.cli.smaller_scenario.explore_unit", lambda *args, **options: UnitResult(args[1]))
+    monkeypatch.setattr("flowsim.cli.smaller_scenario.job_id", lambda digest: "AAAAAAA")
+    explore = (
+        "explore",
+        two,
+        "--claim",
+        "claimed:in_order",
+        "--allow-python",
+        "--runs",
+        "20",
+        "--smaller",
+        "small.yaml",
+    )
+    called = flowsim(*explore)
+    assert "of the whole scenario did not have the finding again" in called.out
+    assert (called.code, "claim claimed:in_order does not hold" in called.out) == (ExitCode.BROKEN, True)
+    assert not Path("small.yaml").exists()
+
+
+def test_a_program_has_no_smaller_scenario(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(
+        "from pyflink.datastream import StreamExecutionEnvironment as E\n"
+        "env = E.get_execution_environment()\nenv.from_collection([1]).print()\nenv.execute()"
+    )
+    called = flowsim("explore", "job.py", "--allow-python", "--smaller", "small.yaml")
+    assert (called.code, "let Hypothesis draw its data" in called.err) == (ExitCode.BAD_INPUT, True)
 
 
 def test_nothing_is_written_without_a_finding(flowsim: Any, two: str, tmp_path: Path) -> None:

@@ -100,8 +100,8 @@ def smaller_scenario(
         replace(job, scenario=str(file), overrides=()), plan, finding, _has_default(subject, finding.what), out
     )
     if not search.still_has(subject.document):
-        raise BadInput(
-            f"--smaller: {count_text(search.runs, 'run')} of the whole scenario did not have the finding again"
+        return NoSmallerScenario(
+            f"{count_text(search.runs, 'run')} of the whole scenario did not have the finding again"
         )
 
     def still_has(document: Document) -> bool:

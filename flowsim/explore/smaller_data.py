@@ -88,7 +88,7 @@ class _Reduction:
 
 
 def _size(value: YamlValue, path: Path) -> int:
-    """Returns how many records a list has, or a number of records stands for; 0 for other values."""
+    """Returns the length of a list of records, or a count of generated ones; 0 for other values."""
     if isinstance(value, list) and _has_records(value):
         return len(value)
     return value if type(value) is int and path[-1] == "count" else 0

@@ -11,6 +11,7 @@ from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.streamrecord.output import Output
 from flowsim.task_clock import TaskClock
+from flowsim.tasks.forwarding_output import ForwardingOutput
 from flowsim.values.durations import Duration
 
 
@@ -90,13 +91,13 @@ class ChargedInput(OperatorInput):
         self._operator.process_latency_marker(marker)
 
 
-class ChargedOutput(Output):
+class ChargedOutput(ForwardingOutput):
     """Adds the cost of each record that a source emits before its consumers get it."""
 
-    __slots__ = ("_output", "_charge")
+    __slots__ = ("_charge",)
 
     def __init__(self, output: Output, charge: RecordCharge) -> None:
-        self._output = output
+        super().__init__(output)
         self._charge = charge
 
     def collect(self, value: Value, timestamp: int | None) -> None:
@@ -106,12 +107,3 @@ class ChargedOutput(Output):
     def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
         self._charge.add(value)
         self._output.collect_side(tag, value, timestamp)
-
-    def emit_watermark(self, timestamp: int) -> None:
-        self._output.emit_watermark(timestamp)
-
-    def emit_watermark_status(self, status: WatermarkStatus) -> None:
-        self._output.emit_watermark_status(status)
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        self._output.emit_latency_marker(marker)

@@ -29,7 +29,7 @@ final class ManualTime implements TimerService {
     static final long START = 1000;
 
     private static final PriorityQueue<Alarm> ALARMS = new PriorityQueue<>();
-    /** The time in ns since which it stands still, by the time of the machine in ms after which it does. */
+    /** The time in ns since which it is stopped, by the time of the machine in ms after which it stops. */
     private static final NavigableMap<Long, Long> MOVES = new TreeMap<>();
     private static final long NANOS = 1_000_000;
     private static final long MOMENTS = 1000;

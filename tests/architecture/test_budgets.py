@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 8_330,
+    "cli": 8_390,
     "cluster": 5_650,
     "conform": 3_480,
     "connectors": 9_800,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from flowsim.connectors.kafka.topic_files import moved
 from flowsim.connectors.kafka.topics import Topics
 from flowsim.errors import BadInput
 
@@ -29,5 +30,5 @@ def topics_of(options: Sequence[str], folder: Path | None = None) -> Topics:
         if not equals or not file or name in files:
             problem = "a topic is given twice" if name in files else f"got {option!r}"
             raise BadInput(f"--topic: expected NAME=FILE, such as orders=orders.jsonl, once for each topic: {problem}")
-        files[name] = file if folder is None else str(folder / Path(file).name)
+        files[name] = file if folder is None else moved(file, lambda path: folder / path.name)
     return Topics(files)

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from flowsim.connectors.kafka.topic_files import moved
 from flowsim.errors import BadInput
 from flowsim.recording.manifest import Manifest
 
@@ -30,7 +31,7 @@ class RecordedProgram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def of(cls, program: Path, arguments: Sequence[str], topics: Sequence[str], job: int) -> RecordedProgram:
         """Returns what a recording says about a job of the program. A path outside the working directory has only its name."""
         pairs = (topic.partition("=") for topic in topics)
-        files = tuple(f"{name}={_shown(Path(file))}" for name, _, file in pairs)
+        files = tuple(f"{name}={moved(file, _shown)}" for name, _, file in pairs)
         return cls(_shown(program), tuple(arguments), files, digest_of_file(program), job)
 
     @classmethod

@@ -10,7 +10,7 @@ import base64
 import binascii
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -84,6 +84,17 @@ def read_topic(path: str | Path) -> list[TopicRecord]:
     if per_second is None:
         return records
     return [replace(one, append_ns=round(number * 1e9 / per_second)) for number, one in enumerate(records, 1)]
+
+
+def moved(topic: str, change: Callable[[Path], Path | str]) -> str:
+    """Returns what names a topic's file, with another path: ``text:`` before it and the rate behind it stay.
+
+    >>> moved("text:data/orders@10/s", lambda path: path.name)
+    'text:orders@10/s'
+    """
+    location, _ = _rate_of(topic)
+    start = _TEXT if location.startswith(_TEXT) else ""
+    return f"{start}{change(Path(location.removeprefix(_TEXT)))}{topic[len(location) :]}"
 
 
 def _rate_of(text: str) -> tuple[str, float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -139,6 +140,15 @@ def test_topics_of_a_program_are_explored_and_replayed(flowsim: Any, tmp_path: P
         again = flowsim(*shlex.split(result["replay"])[1:])
         assert again.out.splitlines()[:3] == result["sinks"]["Print to Std. Out"][0]
         assert flowsim("replay", "out/orders/1", "--allow-python").code == 0
+    (tmp_path / "lines").write_text("a\nb\n")
+    assert flowsim("pyflink", "--topic", f"orders=text:{tmp_path}/lines@10/s", "orders.py").code == 0
+    assert str(tmp_path) not in Path("out/orders/1/recording/manifest.json").read_text()
+    (tmp_path / "moved").mkdir()
+    for name in ("orders.py", "lines"):
+        shutil.copy(name, tmp_path / "moved" / name)
+    for folder in ([], ["--folder", "moved"]):
+        again = flowsim("replay", "out/orders/1", "--allow-python", *folder)
+        assert (again.code, again.out.startswith("the same")) == (0, True), again.err
     missing = flowsim("explore", "orders.py", "--allow-python")
     assert (missing.code, "topic 'orders' has no records here" in missing.err) == (ExitCode.BAD_INPUT, True)
 

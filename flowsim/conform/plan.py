@@ -87,7 +87,7 @@ class Plan:
         return {
             "id": node.id,
             "name": node.name,
-            "uid": node.operator_id,
+            "uid": node.uid_or_position,
             "kind": node.description.kind,
             "params": dict(node.description.params),
             "parallelism": node.parallelism,

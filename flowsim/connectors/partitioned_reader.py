@@ -162,7 +162,7 @@ class PartitionedReader:
         for index, offset, seed, name, log_ns in self._added:
             # A run that starts from a savepoint has a new clock, but the time of the log goes on.
             self._shift_ns = max(self._shift_ns, log_ns - (ctx.clock.now_ns - ctx.run_started_ns))
-            identity = (ctx.run_seed if seed is None else seed, ctx.operator_id if name is None else name)
+            identity = (ctx.run_seed if seed is None else seed, ctx.uid_or_position if name is None else name)
             begun = _Consumed(index, source.open_log(index, offset, identity), identity, 0, source.start_lag(index) > 0)
             begun.output = output.create_output_for_split(source.split_ids[index])
             self._partitions.append(begun)

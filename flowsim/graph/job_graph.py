@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
 from flowsim.graph.alignment import Exchange, ForcedAlignment, forced_alignment
+from flowsim.graph.operator_ids import identified_operators
 from flowsim.graph.sink_committers import with_committers
 from flowsim.graph.stream_graph import (
     DEFAULT_SLOT_SHARING_GROUP,
@@ -20,6 +21,7 @@ from flowsim.graph.stream_graph import (
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.network.writers.partitioner import IN_TURN
 from flowsim.state.key_group_range_assignment import compute_default_max_parallelism
+from flowsim.state.redistribution.operator_id import IdentifiedOperator
 
 
 class BufferTimeoutError(BadInput):
@@ -44,6 +46,8 @@ class ChainedOperator:
     input_tag: str | None
     chain_index: int
     """Position in the chain, 1 for the head: the mail priority of the operator (rule 1.11)."""
+    operator_id: str
+    """What its state in a checkpoint belongs to (rule 12.121)."""
 
 
 @dataclass(slots=True)
@@ -118,6 +122,8 @@ class JobGraph:
     """Chains and the edges between them, in topological order. Flink: JobGraph."""
 
     graph: StreamGraph
+    operators: Sequence[IdentifiedOperator] = ()
+    """All operators, in the order in which they get their ids."""
     vertices: list[JobVertex] = field(default_factory=list)
     edges: list[JobEdge] = field(default_factory=list)
     _in_edges: dict[int, list[JobEdge]] = field(default_factory=dict)
@@ -162,9 +168,10 @@ def resolved_partitioner(graph: StreamGraph, edge: StreamEdge) -> PartitionerSpe
     return PartitionerSpec("FORWARD" if equal else "REBALANCE")
 
 
-def _chained_edges(graph: StreamGraph, order: Sequence[int]) -> dict[int, StreamEdge]:
+def _chained_edges(
+    graph: StreamGraph, order: Sequence[int], inputs: Mapping[int, Sequence[StreamEdge]]
+) -> dict[int, StreamEdge]:
     """Returns the edges that connect two operators of one chain, by their target; ``order``: sources first."""
-    inputs = _edges_by(graph, lambda edge: edge.target_id)
     heads: dict[int, StreamNode] = {}
     chained: dict[int, StreamEdge] = {}
     for node_id in order:
@@ -204,15 +211,17 @@ def _edges_by(graph: StreamGraph, end: Callable[[StreamEdge], int]) -> dict[int,
 def create_job_graph(graph: StreamGraph) -> JobGraph:
     """Adds the committers of sinks, and chains operators; raises BadInput for an invalid graph."""
     graph = with_committers(graph)
-    order = _topological_order(graph)
-    chained_to = _chained_edges(graph, order)
-    job = JobGraph(graph)
+    inputs, outputs = _edges_by(graph, lambda edge: edge.target_id), _edges_by(graph, lambda edge: edge.source_id)
+    order = _topological_order(graph, inputs, outputs)
+    chained_to = _chained_edges(graph, order, inputs)
+    identified = identified_operators(graph, inputs, outputs, chained_to)
+    job = JobGraph(graph, list(identified.values()))
     vertex_of: dict[int, tuple[JobVertex, ChainedOperator]] = {}
     for node_id in order:
         node = graph.nodes[node_id]
         edge = chained_to.get(node_id)
         if edge is None:
-            operator = ChainedOperator(node, 0, -1, None, 1)
+            operator = ChainedOperator(node, 0, -1, None, 1, identified[node_id].operator_id)
             vertex = JobVertex(len(job.vertices), [operator], node.parallelism, _max_parallelism(node))
             job.vertices.append(vertex)
         else:
@@ -223,10 +232,10 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
                 upstream_operator.index,
                 edge.side_output,
                 upstream_operator.chain_index + 1,
+                identified[node_id].operator_id,
             )
             vertex.operators.append(operator)
         vertex_of[node_id] = (vertex, operator)
-    outputs = _edges_by(graph, lambda edge: edge.source_id)
     for vertex in job.vertices:
         _put_in_order_of_life(vertex)
     for vertex in job.vertices:
@@ -302,9 +311,10 @@ def _max_parallelism(node: StreamNode) -> int:
     return node.max_parallelism
 
 
-def _topological_order(graph: StreamGraph) -> list[int]:
+def _topological_order(
+    graph: StreamGraph, inputs: Mapping[int, Sequence[StreamEdge]], outputs: Mapping[int, Sequence[StreamEdge]]
+) -> list[int]:
     """Returns the nodes, sources first, otherwise in the order of addition; raises BadInput for a cycle."""
-    inputs, outputs = _edges_by(graph, lambda edge: edge.target_id), _edges_by(graph, lambda edge: edge.source_id)
     waiting = {node_id: len(inputs.get(node_id, ())) for node_id in graph.nodes}
     for node_id, node in graph.nodes.items():
         if waiting[node_id] == 0 and not node.is_source:

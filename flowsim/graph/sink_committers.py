@@ -47,7 +47,7 @@ def _add_committers(graph: StreamGraph, sink: StreamNode) -> None:
         description=OperatorDescription("committer", {"commits_at_end_of_input": True} if commits_at_end else {}),
         cost_ns=0,
         costs=OperatorCosts(),
-        uid=f"Sink Committer: {sink.operator_id}",
+        uid=None if sink.uid is None else f"Sink Committer: {sink.uid}",
         key_selector=None,
         key_type=None,
         key_selectors=(),
@@ -63,7 +63,7 @@ def _add_committers(graph: StreamGraph, sink: StreamNode) -> None:
             name=f"{sink.name}: Global Committer",
             operator_factory=commit.global_committer_factory,
             parallelism=1,
-            uid=f"Sink {sink.operator_id} Global Committer",
+            uid=None if sink.uid is None else f"Sink {sink.uid} Global Committer",
         )
         graph.add_node(last)
         graph.add_edge(StreamEdge(committer.id, last.id, PartitionerSpec("GLOBAL")))

@@ -118,8 +118,8 @@ class StreamNode:
     """Raises BadInput if an operator of this name cannot continue with these states; None: it always can."""
 
     @property
-    def operator_id(self) -> str:
-        """What state in a checkpoint belongs to: the uid, or the position in the graph (rule 12.121)."""
+    def uid_or_position(self) -> str:
+        """The uid, or a text of the position in the graph, which no parallelism changes."""
         return self.uid if self.uid is not None else f"operator-{self.id}"
 
 

@@ -151,7 +151,9 @@ class OperatorContext:
     object_reuse: bool = False
     """True if records are passed on without copies (rule 5.10): an operator that keeps a record must copy it."""
     operator_id: str = ""
-    """What state in a checkpoint belongs to: the operator's uid, or its position in the graph (rule 12.121)."""
+    """What state in a checkpoint belongs to (rule 12.121)."""
+    uid_or_position: str = ""
+    """The operator's uid, or a text of its position in the graph, for random numbers."""
     run_seed: int = 0
     """The seed of the run, for random numbers that do not depend on the subtask."""
     run_started_ns: int = 0

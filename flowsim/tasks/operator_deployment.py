@@ -76,7 +76,8 @@ class OperatorDeployment:
             async_calls=async_calls,
             fail_externally=fail_externally,
             object_reuse=settings.object_reuse,
-            operator_id=node.operator_id,
+            operator_id=self.chained.operator_id,
+            uid_or_position=node.uid_or_position,
             is_checkpointing_enabled=settings.checkpointing is not None and settings.checkpointing.is_enabled,
             attempt_number=self.attempt_number,
             state_ttl=node.state_ttl,
@@ -85,5 +86,5 @@ class OperatorDeployment:
             run_started_ns=self.run_started_ns,
             send_to_coordinator=None
             if node.enumerator_factory is None
-            else lambda event: send_operator_event(node.operator_id, event),
+            else lambda event: send_operator_event(self.chained.operator_id, event),
         )

@@ -12,15 +12,16 @@ from flowsim.checkpoints.storage.directory.stored_snapshot import StoredSnapshot
 from flowsim.checkpoints.storage.stream_store import StreamStore
 from flowsim.errors import ValueNotAllowed
 from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.state.redistribution.operator_id import IdentifiedOperator
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOwner:
-    """The job whose snapshots are stored. The names are for readers of checkpoint directories."""
+    """The job whose snapshots are stored."""
 
     job: str = "job"
-    operator_names: Mapping[str, str] = field(default_factory=dict)
-    """By operator id."""
+    operators: Mapping[str, IdentifiedOperator] = field(default_factory=dict)
+    """By id, in the order in which they get their ids."""
     limits: Limits = DEFAULT_LIMITS
 
 
@@ -93,7 +94,7 @@ class DirectoryLocation:
         """Writes the directory. Raises OSError."""
         streams = self.streams.complete(metadata.checkpoint_id, metadata.state)
         try:
-            manifest = write_snapshot(self.directory, self.owner.job, self.owner.operator_names, metadata, streams)
+            manifest = write_snapshot(self.directory, self.owner.job, self.owner.operators, metadata, streams)
         except (OSError, ValueNotAllowed) as error:
             self.streams.forget(streams)
             if isinstance(error, OSError):

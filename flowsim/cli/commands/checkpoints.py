@@ -45,7 +45,7 @@ CheckpointOption = Annotated[
     typer.Option("--checkpoint", metavar="ID", min=1, help="Recording: the subtasks of this checkpoint."),
 ]
 OperatorOption = Annotated[
-    str | None, typer.Option("--operator", metavar="NAME", help="Directory: only this operator, by name or id.")
+    str | None, typer.Option("--operator", metavar="NAME", help="Directory: only this operator, by name, uid or id.")
 ]
 StateOption = Annotated[
     str | None, typer.Option("--state", metavar="NAME", help="Directory: only states of this name.")
@@ -131,11 +131,12 @@ def _contents(snapshot: StoredSnapshot, operator: str | None, state: str | None,
 def _selected(
     snapshot: StoredSnapshot, states: Sequence[StoredState], operator: str | None, state: str | None
 ) -> list[StoredState]:
-    operators = {each.name: each.operator_id for each in snapshot.manifest.operators}
-    if operator is not None and operator not in operators and operator not in operators.values():
-        near = did_you_mean(operator, list(operators))
+    operators = snapshot.manifest.operators
+    called = {each.operator_id for each in operators if operator in (each.name, each.uid, each.operator_id)}
+    if operator is not None and not called:
+        near = did_you_mean(operator, [each.name for each in operators])
         raise BadInput(f"--operator: the checkpoint has no operator {operator!r:.100}{near}")
-    selected = [each for each in states if operator is None or operator in (each.operator, each.operator_id)]
+    selected = [each for each in states if operator is None or each.operator_id in called]
     if state is not None and not any(each.state == state for each in selected):
         near = did_you_mean(state, sorted({each.state for each in selected}))
         raise BadInput(f"--state: there is no state {state!r:.100}{near}")
@@ -164,6 +165,7 @@ def _operator_data(operator: Any) -> dict[str, Any]:
     return {
         "operator_id": operator.operator_id,
         "operator": operator.name,
+        "uid": operator.uid,
         "parallelism": operator.parallelism,
         "max_parallelism": operator.max_parallelism,
         "is_finished": operator.is_finished,

@@ -157,7 +157,7 @@ class VertexExecutions:
 
     @property
     def operator_ids(self) -> list[str]:
-        return [operator.node.operator_id for operator in self.vertex.operators]
+        return [operator.operator_id for operator in self.vertex.operators]
 
     @property
     def max_parallelism(self) -> int:

@@ -356,5 +356,5 @@ def _raising(error: FlowsimError) -> Callable[[], None]:
 
 
 def _owner(execution: ExecutionGraph) -> SnapshotOwner:
-    graph = execution.job.graph
-    return SnapshotOwner(graph.name, {node.operator_id: node.name for node in graph.nodes.values()})
+    job = execution.job
+    return SnapshotOwner(job.graph.name, {each.operator_id: each for each in job.operators})

@@ -102,14 +102,14 @@ class OperatorCoordinators:
         """The way from the newest attempt of each subtask."""
         self._subtasks = execution.subtasks
         for vertex in execution.job.vertices:
-            for node in (chained.node for chained in vertex.operators):
+            for operator_id, node in ((each.operator_id, each.node) for each in vertex.operators):
                 if node.enumerator_factory is not None:
                     coordinator: SourceCoordinator[object] = SourceCoordinator(
-                        node.operator_id, node.enumerator_factory, vertex.parallelism, self
+                        operator_id, node.enumerator_factory, vertex.parallelism, self
                     )
                     self._coordinators.append(coordinator)
-                    self.holders[node.operator_id] = OperatorCoordinatorHolder(node.operator_id, coordinator, actor)
-                    self._operators_of.setdefault(vertex.id, []).append(node.operator_id)
+                    self.holders[operator_id] = OperatorCoordinatorHolder(operator_id, coordinator, actor)
+                    self._operators_of.setdefault(vertex.id, []).append(operator_id)
 
     @property
     def exist(self) -> bool:

@@ -35,7 +35,7 @@ def check_state_mapping_completeness(
         if state.operator_id not in known and not allow_non_restored_state:
             raise BadInput(
                 f"There is no operator for the state {state.operator_id}: "
-                "give an operator of the job this uid, or allow state that is not restored"
+                "restore the job that stored it, or allow state that is not restored"
             )
 
 

@@ -50,7 +50,8 @@ def _documents() -> Iterator[Case]:
         yield _case(f"{name} manifest", raw("manifest.json", content, signs=False), "manifest.json", "checkpoint")
     yield _case("nested manifest", raw("manifest.json", lambda: nested(200_000), signs=False), "manifest.json", AGAIN)
     yield _case("null job", leaf(["job"], None), "manifest.json", "$.job", AGAIN)
-    yield _case("too new", leaf(["format_version"], 3), "manifest.json", "format 3", "reads the formats 1 and 2")
+    yield _case("too new", leaf(["format_version"], 4), "manifest.json", "format 4", "reads format 3")
+    yield _case("too old", leaf(["format_version"], 2), "manifest.json", "format 2", "reads format 3")
     yield _case("recording", leaf(["content"], "recording"), "manifest.json", "not the manifest of a checkpoint")
     yield _case(
         "not signed",

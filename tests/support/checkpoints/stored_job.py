@@ -6,6 +6,7 @@ from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
 from flowsim.checkpoints.storage.job_checkpoint_storage import MemoryCheckpointStorage
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.redistribution.operator_id import IdentifiedOperator
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import DistributionMode, OperatorStateHandle, StateMetaInfo
 from flowsim.state.snapshots.stored_streams import (
@@ -23,7 +24,14 @@ from flowsim.values.row import Row
 WINDOW = "b1" * 16
 SOURCE = "a0" * 16
 SINK = "c2" * 16
-NAMES = {SOURCE: "Source: flights", WINDOW: "Window", SINK: "Sink"}
+OPERATORS = {
+    each.operator_id: each
+    for each in (
+        IdentifiedOperator(SOURCE, "Source: flights", 2, "flights"),
+        IdentifiedOperator(WINDOW, "Window", 2, None, ("Sink",), (SOURCE,)),
+        IdentifiedOperator(SINK, "Sink", 2, None, (), (WINDOW,)),
+    )
+}
 
 CELLS = {
     0: (

@@ -9,14 +9,14 @@ import pytest
 
 from flowsim.checkpoints.storage.job_checkpoint_storage import storage_for
 from flowsim.checkpoints.storage.storage_locations import SnapshotOwner
-from tests.support.checkpoints.stored_job import NAMES, written
+from tests.support.checkpoints.stored_job import OPERATORS, written
 from tests.unit.cli.conftest import Flowsim
 
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     """A folder with the checkpoints 3 and 12."""
-    storage = storage_for(tmp_path / "ck", SnapshotOwner("flights", NAMES))
+    storage = storage_for(tmp_path / "ck", SnapshotOwner("flights", OPERATORS))
     for checkpoint_id in (3, 12):
         metadata = written(storage, checkpoint_id)
         storage.initialize_location_for_checkpoint(checkpoint_id).write_metadata(metadata)

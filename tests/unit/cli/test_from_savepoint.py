@@ -23,7 +23,8 @@ NO_EXPECTATIONS = ("expect:\n  rows: {kept: 200}\n", "")
 SAVEPOINT = "sp/savepoint-1"
 OTHER_MAX_PARALLELISM = (
     f"Failed to rollback to checkpoint/savepoint {SAVEPOINT}. Max parallelism mismatch between "
-    "checkpoint/savepoint state and new program. Cannot map operator sums with max parallelism 128 to new program "
+    "checkpoint/savepoint state and new program. Cannot map operator a0f90dae8f3f5f042400509da0ac0fbb ('sums', "
+    "uid 'sums') with max parallelism 128 to new program "
     "with max parallelism 64. This indicates that the program has been changed in a non-compatible way after the "
     "checkpoint/savepoint."
 )
@@ -91,8 +92,9 @@ def test_state_without_operator_is_refused_before_anything_is_written_unless_it_
     refused = continued(flowsim)
     assert refused.code == 2
     assert one_line(refused.err).endswith(
-        f"Failed to rollback to checkpoint/savepoint {SAVEPOINT}. Cannot map checkpoint/savepoint state for operator sums "
-        "to the new program, because the operator is not available in the new program (known: numbers, kept, Sink "
+        f"Failed to rollback to checkpoint/savepoint {SAVEPOINT}. Cannot map checkpoint/savepoint state for operator "
+        "a0f90dae8f3f5f042400509da0ac0fbb ('sums', uid 'sums') to the new program, "
+        "because the operator is not available in the new program (known: numbers, kept, Sink "
         "Committer: kept). If you want to allow to skip this, you can set the --allow-non-restored-state option on the CLI."
     )
     assert not Path("out").exists()
@@ -138,7 +140,10 @@ def test_renamed_operator_is_refused_with_the_similar_name(
     write("tiny.yaml", PACED, NO_EXPECTATIONS, ("  sums:", "  totals:"), ("input: sums,", "input: totals,"))
     refused = continued(flowsim)
     assert refused.code == 2
-    assert "for operator sums to the new program, because the operator is not available" in one_line(refused.err)
+    assert (
+        "('sums', uid 'sums') to the new program, because the operator is not available in the new program (known: "
+        "numbers, totals, kept, Sink Committer: kept)"
+    ) in one_line(refused.err)
 
 
 def test_operator_that_stored_nothing_may_be_missing(flowsim: Flowsim, write: Callable[..., Path]) -> None:

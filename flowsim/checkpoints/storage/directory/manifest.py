@@ -16,13 +16,13 @@ from flowsim.recording.canonical import canonical_json, sha256
 from flowsim.recording.recorded_file import StoredFiles, part_name
 from flowsim.recording.stored_json import decoded, encoded
 from flowsim.state.key_group_range_assignment import UPPER_BOUND_MAX_PARALLELISM
+from flowsim.state.redistribution.operator_id import IdentifiedOperator
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.streamrecord.checkpoint_options import SnapshotType
 
 MANIFEST: Final = "manifest.json"
-CHECKPOINT_FORMAT_VERSION: Final = 2
-_READABLE: Final = (1, CHECKPOINT_FORMAT_VERSION)
-"""Version 1 has no table ``stored_state``."""
+CHECKPOINT_FORMAT_VERSION: Final = 3
+"""Before version 3 state belonged to an operator by its position in the graph, or by its uid itself."""
 CONTENT: Final = "flowsim checkpoint"
 CHECKPOINT: Final = StoredFiles("checkpoint", "written", "the manifest", "use another checkpoint")
 damaged: Final = CHECKPOINT.damaged
@@ -115,6 +115,11 @@ class StoredOperator(_Struct, frozen=True):
 
     operator_id: str
     name: str
+    uid: str | None
+    chained_outputs: list[str]
+    """The names of the operators that are chained to it."""
+    inputs: list[str]
+    """The ids of the operators that it reads; with the chained outputs, what a generated id is made of."""
     parallelism: _Parallelism | None
     """None: none of its subtasks acknowledged the snapshot."""
     max_parallelism: _Parallelism | None
@@ -145,6 +150,21 @@ class CheckpointManifest(_Struct, frozen=True):
     @property
     def snapshot_type(self) -> SnapshotType:
         return SnapshotType(self.kind)
+
+    @property
+    def identified_operators(self) -> list[IdentifiedOperator]:
+        """The operators with what their ids are made of."""
+        return [
+            IdentifiedOperator(
+                each.operator_id,
+                each.name,
+                each.parallelism or 0,
+                each.uid,
+                tuple(each.chained_outputs),
+                tuple(each.inputs),
+            )
+            for each in self.operators
+        ]
 
     def rows(self, table: str) -> int:
         """Returns the number of rows of a table."""
@@ -192,10 +212,10 @@ def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Checkpoin
         kind = decoded(content, _Kind)
         if kind.content != CONTENT:
             raise BadInput(f"{path}: not the manifest of a checkpoint: give a folder such as chk-1 or savepoint-1")
-        if kind.format_version not in _READABLE:
+        if kind.format_version != CHECKPOINT_FORMAT_VERSION:
             raise BadInput(
-                f"{path}: written in format {kind.format_version}, but this flowsim reads the formats "
-                f"{' and '.join(map(str, _READABLE))}: use the flowsim that wrote the checkpoint"
+                f"{path}: written in format {kind.format_version}, but this flowsim reads format "
+                f"{CHECKPOINT_FORMAT_VERSION}: use the flowsim that wrote the checkpoint"
             )
         manifest = decoded(content, CheckpointManifest)
     except ValueError as error:

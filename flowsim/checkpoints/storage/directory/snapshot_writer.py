@@ -43,6 +43,7 @@ from flowsim.checkpoints.storage.directory.tables import (
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.state.redistribution.channel_state_handles import InputChannelStateHandle, ResultSubpartitionStateHandle
+from flowsim.state.redistribution.operator_id import IdentifiedOperator
 from flowsim.state.redistribution.operator_state import (
     KeyGroupsStateHandle,
     OperatorSubtaskState,
@@ -60,7 +61,7 @@ _OURS: Final = re.compile(rf"{re.escape(MANIFEST)}|({'|'.join(STATE_TABLES)})(/p
 def write_snapshot(
     directory: Path,
     job: str,
-    operator_names: Mapping[str, str],
+    operators: Mapping[str, IdentifiedOperator],
     metadata: CheckpointMetadata,
     streams: Mapping[str, StoredStream],
 ) -> CheckpointManifest:
@@ -76,7 +77,7 @@ def write_snapshot(
     try:
         # Searching for garbage among a million cells would take longer than writing them.
         with without_garbage_collection():
-            manifest = _write_files(aside, job, operator_names, metadata, streams)
+            manifest = _write_files(aside, job, operators, metadata, streams)
         _sync_folders([*(each for each in sorted(aside.iterdir()) if each.is_dir()), aside])
         _replace(aside, directory)
     except BaseException:
@@ -137,14 +138,14 @@ def _sync_folders(folders: Iterable[Path]) -> None:
 def _write_files(
     folder: Path,
     job: str,
-    operator_names: Mapping[str, str],
+    operators: Mapping[str, IdentifiedOperator],
     metadata: CheckpointMetadata,
     streams: Mapping[str, StoredStream],
 ) -> CheckpointManifest:
     writers = {name: TableWriter(folder, table) for name, table in STATE_TABLES.items()}
     stream_rows = _write_streams(writers, metadata.state, streams)
     of_coordinators = metadata.state.coordinator_states
-    coordinators = [each for each in _operator_ids(metadata.state, operator_names) if each in of_coordinators]
+    coordinators = [each for each in _operator_ids(metadata.state, operators) if each in of_coordinators]
     if coordinators:
         states = _coordinator_column([of_coordinators[each] for each in coordinators])
         writers[COORDINATOR_STATE.name].append(coordinator_batch(coordinators, states))
@@ -158,7 +159,7 @@ def _write_files(
         checkpoint_id=metadata.checkpoint_id,
         kind=metadata.snapshot_type.value,
         timestamp_ms=metadata.timestamp_ms,
-        operators=_stored_operators(metadata.state, operator_names, list(streams)),
+        operators=_stored_operators(metadata.state, operators, list(streams)),
         streams=stream_rows,
         tables={name: writer.parts for name, writer in writers.items()},  # type: ignore[misc]
     )
@@ -220,29 +221,33 @@ def _element_states(stream: StoredStream, handle: StateHandle) -> list[str]:
     return names
 
 
-def _operator_ids(state: SnapshotState, operator_names: Mapping[str, str]) -> list[str]:
-    """Returns the operators in the order of ``operator_names``, then the others in ascending order."""
+def _operator_ids(state: SnapshotState, operators: Mapping[str, IdentifiedOperator]) -> list[str]:
+    """Returns the operators in the order of ``operators``, then the others in ascending order."""
     found = {
         *state.operator_states,
         *state.coordinator_states,
         *state.fully_finished_operators,
         *state.finished_subtasks,
     }
-    return [*(each for each in operator_names if each in found), *sorted(found - operator_names.keys())]
+    return [*(each for each in operators if each in found), *sorted(found - operators.keys())]
 
 
 def _stored_operators(
-    state: SnapshotState, operator_names: Mapping[str, str], stream_ids: list[str]
+    state: SnapshotState, operators: Mapping[str, IdentifiedOperator], stream_ids: list[str]
 ) -> list[StoredOperator]:
     """Returns the operators of a snapshot."""
     index = {stream_id: number for number, stream_id in enumerate(stream_ids)}
     found = []
-    for operator_id in _operator_ids(state, operator_names):
+    for operator_id in _operator_ids(state, operators):
         of_operator = state.operator_states.get(operator_id)
+        known = operators.get(operator_id)
         found.append(
             StoredOperator(
                 operator_id=operator_id,
-                name=operator_names.get(operator_id, operator_id),
+                name=operator_id if known is None else known.name,
+                uid=None if known is None else known.uid,
+                chained_outputs=[] if known is None else list(known.chained_outputs),
+                inputs=[] if known is None else list(known.inputs),
                 parallelism=of_operator.parallelism if of_operator is not None else None,
                 max_parallelism=of_operator.max_parallelism if of_operator is not None else None,
                 is_finished=operator_id in state.fully_finished_operators,

@@ -118,7 +118,7 @@ class StoredSnapshot:
         return dict(zip(operator_ids, rows.encoded("state"), strict=True))
 
     def _contents(self) -> Contents:
-        """Returns what each subtask stored; nothing for a snapshot of format 1. Raises BadInput."""
+        """Returns what each subtask stored. Raises BadInput."""
         count = self.manifest.rows(STORED_STATE.name)
         if not count:
             return {}

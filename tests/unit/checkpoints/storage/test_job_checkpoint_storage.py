@@ -25,11 +25,11 @@ from flowsim.state.redistribution.channel_state_handles import (
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState, TaskStateSnapshot
 from flowsim.state.snapshots.stored_streams import ChannelStateStream, KeyedStateStream, OperatorStateStream, StoredCell
 from flowsim.streamrecord.checkpoint_options import SnapshotType
-from tests.support.checkpoints.stored_job import ELEMENTS, NAMES, SOURCE, WINDOW, contents, streams, written
+from tests.support.checkpoints.stored_job import ELEMENTS, OPERATORS, SOURCE, WINDOW, contents, streams, written
 
 
 def storage(directory: Path | None) -> MemoryCheckpointStorage:
-    return storage_for(directory, SnapshotOwner("flights", NAMES))
+    return storage_for(directory, SnapshotOwner("flights", OPERATORS))
 
 
 def files(directory: Path) -> dict[str, bytes]:

@@ -285,7 +285,8 @@ def test_sink_with_committer_becomes_two_chained_operators() -> None:
     assert [vertex.name for vertex in graph.vertices] == ["Source: Collection Source", "out -> out: Committer"]
     writer, committer = graph.vertices[1].operators
     assert (writer.node.description.kind, committer.node.description.kind) == ("sink", "committer")
-    assert committer.node.operator_id == f"Sink Committer: {writer.node.operator_id}"
+    assert (writer.node.uid, committer.node.uid) == (None, None)
+    assert len({writer.operator_id, committer.operator_id}) == 2
 
 
 def test_global_committer_is_a_task_of_one_subtask() -> None:

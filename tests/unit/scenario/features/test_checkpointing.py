@@ -109,7 +109,7 @@ def test_failures_name_the_tasks_of_the_graph(tmp_path: Path) -> None:
 
 def test_names_of_nodes_are_the_uids_of_their_state(tmp_path: Path) -> None:
     nodes = compiled(JOB, tmp_path).stream_graph().nodes.values()
-    assert [node.operator_id for node in nodes] == ["s", "o"]
+    assert [node.uid for node in nodes] == ["s", "o"]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ class Plan:
         return {
             "id": node.id,
             "name": node.name,
-            "uid": node.uid_or_position,
+            "uid": node.uid,
             "kind": node.description.kind,
             "params": dict(node.description.params),
             "parallelism": node.parallelism,

@@ -102,14 +102,15 @@ def job(random: Random, parallelism: int) -> tuple[StreamExecutionEnvironment, V
 
     def named(stream: DataStream, name: str, subtasks: int) -> DataStream:
         vertices.append((name, subtasks))
-        return stream.set_parallelism(subtasks).name(name)
+        return stream.set_parallelism(subtasks).name(name).uid(name)
 
     def source(name: str, records: int) -> DataStream:
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(10)).with_timestamp_assigner(
             lambda value, _: value[1] * 3 - value[1] * 7 % 11
         )
         values = [(f"k{number * number % 5}", number, 1) for number in range(records)]
-        return named(env.from_collection(values).assign_timestamps_and_watermarks(strategy), name, 1)
+        collected = env.from_collection(values).uid(f"collected {name}")
+        return named(collected.assign_timestamps_and_watermarks(strategy), name, 1)
 
     for region in range(random.choice([1, 1, 2])):
         stream = source(f"numbers {region}", random.choice([3, 40, 120]))
@@ -121,7 +122,7 @@ def job(random: Random, parallelism: int) -> tuple[StreamExecutionEnvironment, V
             stream = named(step(kind, stream, design), f"{kind} {region} {number}", parallelism)
             if number == 0 and random.random() < 0.2:
                 stream = stream.broadcast()
-        stream.sink_to(CollectSink()).name(f"out {region}")
+        stream.sink_to(CollectSink()).name(f"out {region}").uid(f"out {region}")
         vertices.append((f"out {region}", parallelism))
     return env, vertices
 

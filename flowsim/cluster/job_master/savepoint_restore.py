@@ -83,7 +83,8 @@ def _why(operator: IdentifiedOperator, old: Sequence[IdentifiedOperator], new: S
         return f" (its id is another one there: {changed})"
     if operator.uid is not None:
         return did_you_mean(operator.uid, [each.uid for each in new if each.uid is not None])
-    return did_you_mean(operator.name, [each.name for each in new])
+    names = [each.name for each in new]
+    return "" if operator.name in names else did_you_mean(operator.name, names)
 
 
 def _described(vertex: JobVertex) -> RestoredVertex:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from flowsim.state.redistribution.operator_id import IdentifiedOperator
@@ -11,11 +12,14 @@ Operators = Sequence[IdentifiedOperator]
 
 
 def why_id_changed(operator: IdentifiedOperator, old: Operators, new: Operators) -> str:
-    """Returns the first difference that gives the operator of this name another id in the new job; '' if it is unknown."""
-    same = [each for each in new if each.name == operator.name]
-    if len(same) != 1:
+    """Returns the first difference that gives the operator another id in the new job; '' if it is unknown.
+
+    Operators of one name are the same ones if both jobs have as many of them.
+    """
+    before, same = ([each for each in job if each.name == operator.name] for job in (old, new))
+    if len(before) != len(same):
         return ""
-    (after,) = same
+    after = same[before.index(operator)]
     if after.uid != operator.uid:
         return f"{operator.name!r} had {_uid(operator)}, and now has {_uid(after)}"
     return "" if operator.uid is not None else _cause(operator, after, old, new)
@@ -76,4 +80,6 @@ def _position(operator: IdentifiedOperator, old: Operators, new: Operators) -> s
 
 
 def _by_name(operators: Operators) -> dict[str, IdentifiedOperator]:
-    return {each.name: each for each in operators}
+    """Returns the operators whose name no other one has."""
+    names = Counter(each.name for each in operators)
+    return {each.name: each for each in operators if names[each.name] == 1}

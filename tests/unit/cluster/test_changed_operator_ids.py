@@ -94,6 +94,14 @@ def test_state_that_is_not_restored_can_be_allowed(change: dict[str, object], sa
     assert run(savepoint=settings, **change) is JobStatus.FINISHED  # type: ignore[arg-type]
 
 
+def test_operators_of_one_name_are_compared_in_their_order(tmp_path: Path) -> None:
+    run(StopWithSavepoint(25 * NS_PER_MS, False, str(tmp_path)), branches=("sums",))
+    with pytest.raises(
+        BadInput, match="'texts' was chained to 'sums', and now is not: the parallelism of 'texts' was 1"
+    ):
+        run(savepoint=SavepointRestoreSettings(str(tmp_path / "savepoint-1")), branches=("sums",), texts=2)
+
+
 def test_change_that_leaves_the_ids_is_restored(tmp_path: Path) -> None:
     """Only the number of chained operators is part of an id, not how many subtasks they have or what they are called."""
     run(StopWithSavepoint(25 * NS_PER_MS, False, str(tmp_path)), texts=2)

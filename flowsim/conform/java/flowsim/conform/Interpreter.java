@@ -129,10 +129,13 @@ final class Interpreter {
             return node.input(0).map(value -> value).returns(Types.LONG);
         }
         SingleOutputStreamOperator<CommittableMessage<String>> writer = Sinks.writer(node.input(0), node.id());
-        Sinks.committer(writer, node.id(), node.operator().get("final_checkpoint").asBoolean())
-                .name(node.name() + ": Committer")
-                .uid("Sink Committer: " + node.json.get("uid").asText())
-                .setParallelism(node.json.get("parallelism").asInt());
+        SingleOutputStreamOperator<?> committer =
+                Sinks.committer(writer, node.id(), node.operator().get("final_checkpoint").asBoolean())
+                        .name(node.name() + ": Committer")
+                        .setParallelism(node.json.get("parallelism").asInt());
+        if (node.json.hasNonNull("uid")) {
+            committer.uid("Sink Committer: " + node.json.get("uid").asText());
+        }
         return writer;
     }
 
@@ -166,7 +169,10 @@ final class Interpreter {
             Seen.watch(made, node.id());
         }
         JsonNode json = node.json;
-        stream.name(nameInFlink(node)).uid(json.get("uid").asText());
+        stream.name(nameInFlink(node));
+        if (json.hasNonNull("uid")) {
+            stream.uid(json.get("uid").asText());
+        }
         if (!node.kind().equals("window_all")) {
             stream.setParallelism(json.get("parallelism").asInt());
         }

@@ -69,10 +69,10 @@ NOT_SIMULATED: Final = (
          "taskmanager.state.local."),
     ),
     NotSimulated(
-        "BATCH mode",
-        "jobs run in STREAMING mode; a blocking exchange (`exchange: blocking`) lets an operator start after the end of its "
-        "input",
-        ("execution.runtime-mode", "execution.batch-shuffle-mode", "execution.batch.", "execution.sorted-inputs.",
+        "variants of BATCH mode",
+        "all exchanges are blocking, keyed inputs are sorted, and the parallelism is the declared one; set "
+        "`execution.runtime-mode` to run a job in BATCH mode",
+        ("execution.batch-shuffle-mode", "execution.batch.", "execution.sorted-inputs.",
          "execution.batch-state-backend.enabled", "jobmanager.partition.hybrid."),
     ),
     NotSimulated(

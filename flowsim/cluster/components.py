@@ -43,6 +43,7 @@ from flowsim.tasks.inputs.network_input import (
     StreamTaskNetworkOutput,
 )
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
+from flowsim.tasks.inputs.sorted_inputs import SortedInputs
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
@@ -130,16 +131,31 @@ class SubtaskComponents:
     ) -> TaskInput:
         """Creates the input from one gate per edge; gates of the same operator input are united (rule 7.11)."""
         can_emit_batch = CanEmitBatchOfRecordsChecker(task.clock, emits_batches=len(gates) == 1)
-        inputs: list[StreamTaskNetworkInput] = []
-        for index, united in enumerate(gates):
-            gate: InputGate = united[0] if len(united) == 1 else UnionInputGate(united)
-            output = StreamTaskNetworkOutput(chain.input_of_head(index), chain.wrappers[0].name, index, task.trace)
-            valve = self.create_valve(sum(each.count for each in united), output)
-            deserializer = self.create_deserializer()
-            inputs.append(StreamTaskNetworkInput(gate, output, valve, deserializer, can_emit_batch, task.trace))
+        name = chain.wrappers[0].name
+        outputs = [
+            StreamTaskNetworkOutput(chain.input_of_head(index), name, index, task.trace) for index in range(len(gates))
+        ]
+        batch = self.subtask.vertex.head.batch_inputs
+        if batch is not None:
+            key_type = self.subtask.vertex.head.key_type
+            sorting = SortedInputs(batch, key_type, chain, outputs, can_emit_batch, task.trace)
+            reads = zip(gates, sorting.reads, strict=True)
+            return sorting.of([self._network_input(task, *each, can_emit_batch) for each in reads])
+        inputs = [self._network_input(task, *each, can_emit_batch) for each in zip(gates, outputs, strict=True)]
         if len(inputs) == 1:
             return inputs[0]
         return StreamMultipleInputProcessor(inputs, chain.input_selectable, chain.end_input_of_head_of)
+
+    def _network_input(
+        self,
+        task: StreamTask,
+        united: Sequence[SingleInputGate],
+        output: StreamTaskNetworkOutput,
+        can_emit_batch: CanEmitBatchOfRecordsChecker,
+    ) -> StreamTaskNetworkInput:
+        gate: InputGate = united[0] if len(united) == 1 else UnionInputGate(united)
+        valve = self.create_valve(sum(each.count for each in united), output)
+        return StreamTaskNetworkInput(gate, output, valve, self.create_deserializer(), can_emit_batch, task.trace)
 
     def create_deserializer(self) -> RecordDeserializer:
         """Creates the decoder for the channels of one input."""

@@ -198,7 +198,8 @@ class Deployment:
         wrappers: dict[int, OperatorWrapper] = {}
         for chained in reversed(subtask.vertex.operators):
             operator = components.create_operator(chained)
-            if isinstance(operator, WindowOperator) and task.trace is not None and task.trace.state is not None:
+            records_state = task.trace is not None and task.trace.state is not None
+            if isinstance(operator, WindowOperator) and (records_state or chained.node.batch_inputs is not None):
                 operator = without_shortcuts(operator)
             edges = self._output_edges(subtask, task, chained, operator, wrappers, writers)
             failures = self._failures_of(subtask)

@@ -201,6 +201,10 @@ class GeneratorSource:
         return {"count": self.count, "fields": list(self.fields)}
 
     @property
+    def is_bounded(self) -> bool:
+        return self.count is not None
+
+    @property
     def needs_cost(self) -> bool:
         return self.count is None and not isinstance(self.pace_ns, int)
 

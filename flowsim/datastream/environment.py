@@ -22,7 +22,6 @@ from flowsim.datastream.without_effect import warn_without_effect
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceFunction
-from flowsim.not_simulated import refuse_option
 from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.quantities import count_text
@@ -68,16 +67,10 @@ class StreamExecutionEnvironment(JobBuilder):
         return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """Accepts STREAMING, and AUTOMATIC with a warning; raises BadInput for BATCH."""
+        """Sets whether the job runs in STREAMING or BATCH mode; AUTOMATIC: in BATCH mode if all sources are bounded."""
         if not isinstance(execution_mode, RuntimeExecutionMode):
             raise BadInput(f"set_runtime_mode: expected a RuntimeExecutionMode, got {execution_mode!r:.60}")
-        if execution_mode is RuntimeExecutionMode.BATCH:
-            refuse_option("execution.runtime-mode", "set_runtime_mode: BATCH")
-        if execution_mode is RuntimeExecutionMode.AUTOMATIC:
-            warn_without_effect(
-                "set_runtime_mode: AUTOMATIC", "the job runs in STREAMING mode, even with bounded sources"
-            )
-        return self
+        return self.configure(runtime_mode=execution_mode)
 
     # What only a JVM, a cluster or the workers of PyFlink need.
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings
 from flowsim.graph.placement import TaskManagers
+from flowsim.graph.runtime_execution_mode import RuntimeExecutionMode
 from flowsim.graph.setting import Setting, setting, settings_of
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.state.key_group_range_assignment import UPPER_BOUND_MAX_PARALLELISM
@@ -118,6 +119,15 @@ class JobSettings:
         method="set_max_parallelism",
         least=1,
         most=UPPER_BOUND_MAX_PARALLELISM,
+    )
+    runtime_mode: RuntimeExecutionMode = setting(
+        RuntimeExecutionMode.STREAMING,
+        "choice",
+        "`streaming`; `batch`: tasks run one after the other, keyed operators process one key at a time, and only final "
+        "results are emitted; `automatic`: `batch` if all sources are bounded. See [BATCH mode](#batch-mode).",
+        option="execution.runtime-mode",
+        method="set_runtime_mode",
+        choices={mode.value: mode for mode in RuntimeExecutionMode},
     )
     buffer_timeout_ms: int = setting(
         100,

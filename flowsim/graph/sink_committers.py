@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flowsim.graph.operator_cost import OperatorCosts
+from flowsim.graph.runtime_execution_mode import RuntimeExecutionMode
 from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
 
 
@@ -33,7 +34,8 @@ def _add_committers(graph: StreamGraph, sink: StreamNode) -> None:
     assert commit is not None
     checkpointing = graph.settings.checkpointing
     # Rule 12.32: without an interval no final checkpoint commits what the end of the input leaves.
-    commits_at_end = checkpointing is not None and not checkpointing.is_enabled
+    is_batch = graph.settings.runtime_mode is RuntimeExecutionMode.BATCH
+    commits_at_end = is_batch or (checkpointing is not None and not checkpointing.is_enabled)
     graph.nodes[sink.id] = replace(
         sink,
         operator_factory=commit.writer_factory,

@@ -53,6 +53,16 @@ class PartitionerSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchInputs:
+    """How an operator reads its inputs in BATCH mode. Flink: StreamConfig.InputRequirement."""
+
+    key_selectors: tuple[KeySelector | None, ...]
+    """By input: its records are sorted by this key; None: they pass through."""
+    read_first: tuple[int, ...] = ()
+    """The inputs that pass through and are read to their end before the others."""
+
+
+@dataclass(frozen=True, slots=True)
 class TwoPhaseCommit:
     """The operators of a sink that writes first and commits later. Flink: SupportsCommitter."""
 
@@ -100,6 +110,8 @@ class StreamNode:
     """The buffer timeout of the node's output edges; 0: always flush, -1: never; None: the job's default."""
     key_selectors: tuple[KeySelector | None, ...] = ()
     """The key selector of every input, for an operator with several inputs."""
+    batch_inputs: BatchInputs | None = None
+    """How the operator reads its inputs in BATCH mode; None: as they come."""
     state_ttl: StateTtlConfig | None = None
     """The time to live of the function's keyed states that have none of their own."""
     job_parameters: Mapping[str, str] = field(default_factory=dict)

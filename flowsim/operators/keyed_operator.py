@@ -19,6 +19,7 @@ from flowsim.state.state_changes import StateChanges
 from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager, TimersOfKeyGroup
 from flowsim.timers.key_groups import KeyGroups
+from flowsim.timers.processing_time_service import NoSystemTimers
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.units import NO_TIMESTAMP
 
@@ -112,8 +113,10 @@ class KeyedOperator(StreamOperator):
         self._keep_move()
         full = trace.full if trace is not None else None
         groups = KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type)
+        # In BATCH mode all timers of a key fire at its end.
+        processing_time = NoSystemTimers(ctx.processing_time) if ctx.is_batch else ctx.processing_time
         self.time_services = ctx.components.create_time_service_manager(
-            self, ctx.processing_time, ctx.operator_index, full, self.key_facts, groups, ctx.cancellation
+            self, processing_time, ctx.operator_index, full, self.key_facts, groups, ctx.cancellation
         )
 
     def _keep_move(self) -> None:
@@ -159,6 +162,10 @@ class KeyedOperator(StreamOperator):
         else:
             self.time_services.advance_watermark(timestamp)
             self.output.emit_watermark(timestamp)
+
+    def end_key(self) -> None:
+        """Fires all timers of the key that ends. Flink: BatchExecutionInternalTimeServiceManager.keySelected."""
+        self.time_services.end_key()
 
     def initialize_state(self, context: StateInitializationContext) -> None:
         """Restores keyed state and timers (rules 12.65, 12.120)."""

@@ -160,6 +160,8 @@ class OperatorContext:
     """The time of ``clock`` at the start of the run, before all attempts."""
     send_to_coordinator: Callable[[OperatorEvent], None] | None = None
     """Sends an event to the coordinator of the operator; None: the job has no coordinators."""
+    is_batch: bool = False
+    """True in BATCH mode: keyed inputs are sorted, and no watermark comes before the end."""
     is_checkpointing_enabled: bool = False
     """True if the job takes periodic checkpoints (rule 12.146)."""
     attempt_number: int = 0
@@ -225,6 +227,9 @@ class StreamOperator(OperatorInput):
 
     def open(self) -> None:
         """Called before the first element."""
+
+    def end_key(self) -> None:
+        """Called in BATCH mode after the last record of each key of sorted inputs."""
 
     def process_watermark(self, timestamp: int) -> None:
         """Advances event time to ``timestamp`` ms: fires due timers, then forwards the watermark (rule 8.15)."""

@@ -44,6 +44,8 @@ class TimestampsAndWatermarksOperator(StreamOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
+        if ctx.is_batch:
+            self.strategy = self.strategy.without_watermarks()
         clock = ctx.clock
         self._input_activity_clock = activity = PausableRelativeClock(lambda: clock.now_ns)
         generator = self.strategy.create_generator(activity.relative_time_ns, activity.is_paused)

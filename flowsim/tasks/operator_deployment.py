@@ -11,6 +11,7 @@ from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.job_graph import ChainedOperator
 from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.operator_cost import RecordCosts
+from flowsim.graph.runtime_execution_mode import RuntimeExecutionMode
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.stream_operator import OperatorContext
@@ -78,6 +79,7 @@ class OperatorDeployment:
             object_reuse=settings.object_reuse,
             operator_id=self.chained.operator_id,
             uid_or_position=node.uid_or_position,
+            is_batch=settings.runtime_mode is RuntimeExecutionMode.BATCH,
             is_checkpointing_enabled=settings.checkpointing is not None and settings.checkpointing.is_enabled,
             attempt_number=self.attempt_number,
             state_ttl=node.state_ttl,

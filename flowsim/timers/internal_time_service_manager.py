@@ -139,6 +139,11 @@ class InternalTimeServiceManager:
         """
         return all(service.try_advance_watermark(timestamp, should_stop) for service in self._in_order)
 
+    def end_key(self) -> None:
+        """Fires all timers of the current key, service by service."""
+        for service in self._in_order:
+            service.end_key()
+
     @property
     def fired_timers(self) -> int:
         """The number of timers that fired in all services (rule 9.14). Flink: numFiredTimers."""

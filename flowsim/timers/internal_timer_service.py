@@ -114,6 +114,7 @@ class InternalTimerService(Generic[N]):
         "event_time_timers",
         "processing_time_timers",
         "_next_timer",
+        "_ends_key",
     )
 
     def __init__(
@@ -139,6 +140,7 @@ class InternalTimerService(Generic[N]):
         self.event_time_timers: HeapPriorityQueueSet = create_queue(self._key_groups)
         self.processing_time_timers: HeapPriorityQueueSet = create_queue(self._key_groups)
         self._next_timer: TimerHandle | None = None
+        self._ends_key: bool = False
 
     def current_processing_time_ms(self) -> int:
         return self._processing_time.current_processing_time_ms()
@@ -156,6 +158,8 @@ class InternalTimerService(Generic[N]):
 
         At or before the current watermark, it fires at the next advance, not at once (rule 9.7).
         """
+        if self._ends_key:
+            return
         context = self.key_context
         self.event_time_timers.add(InternalTimer(timestamp, context.current_key, context.current_key_id, namespace))
 
@@ -165,6 +169,8 @@ class InternalTimerService(Generic[N]):
 
     def register_processing_time_timer(self, namespace: N, timestamp: int) -> None:
         """Registers a timer; a new earliest timer replaces the pending system timer (rule 9.8)."""
+        if self._ends_key:
+            return
         head = self.processing_time_timers.peek()
         is_new_head = self.processing_time_timers.add(self._timer(namespace, timestamp))
         if is_new_head and timestamp < (head.timestamp if head is not None else MAX_WATERMARK):
@@ -228,6 +234,17 @@ class InternalTimerService(Generic[N]):
                 raise
             self.fired_timers += 1
         self.start()
+
+    def end_key(self) -> None:
+        """Fires all timers of the current key: event time, then processing time; timers registered meanwhile are ignored.
+
+        Flink: BatchExecutionInternalTimeService.setCurrentKey.
+        """
+        self._ends_key = True
+        self.try_advance_watermark(MAX_WATERMARK, None)
+        self._on_processing_time(MAX_WATERMARK)
+        self._ends_key = False
+        self.current_watermark = NO_TIMESTAMP
 
     def start(self) -> None:
         """Registers the system timer for the earliest timer, if it is not registered yet (rules 9.9, 9.15)."""

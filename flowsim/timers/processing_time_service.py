@@ -44,3 +44,29 @@ class ProcessingTimeService(Protocol):
         Unlike ``register_timer`` it adds no millisecond and does not drift (rule 8.2). Intervals that end before an
         earlier callback has run are merged with it.
         """
+
+
+class NoSystemTimers:
+    """The time of another service, and no callbacks: in BATCH mode the end of a key fires its timers."""
+
+    __slots__ = ("_processing_time",)
+
+    def __init__(self, processing_time: ProcessingTimeService) -> None:
+        self._processing_time = processing_time
+
+    def current_processing_time_ms(self) -> int:
+        return self._processing_time.current_processing_time_ms()
+
+    def register_timer(
+        self, timestamp_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool] | None = None
+    ) -> TimerHandle:
+        """Does not call back."""
+        return self
+
+    def schedule_with_fixed_delay(
+        self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
+    ) -> None:
+        """Does not call back."""
+
+    def cancel(self) -> None:
+        """Does nothing."""

@@ -141,7 +141,7 @@ class TracedInternalTimerService(InternalTimerService[N]):
 
     def register_event_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
-        if timer not in self.event_time_timers:
+        if timer not in self.event_time_timers and not self._ends_key:
             self._timer_trace.record(_REGISTER, _EVENT_TIME, timer, self.current_watermark)
         super().register_event_time_timer(namespace, timestamp)
 
@@ -153,7 +153,7 @@ class TracedInternalTimerService(InternalTimerService[N]):
 
     def register_processing_time_timer(self, namespace: N, timestamp: int) -> None:
         timer = self._timer(namespace, timestamp)
-        if timer not in self.processing_time_timers:
+        if timer not in self.processing_time_timers and not self._ends_key:
             self._timer_trace.record(_REGISTER, _PROCESSING_TIME, timer, self.current_watermark)
         super().register_processing_time_timer(namespace, timestamp)
 

@@ -126,6 +126,14 @@ class WatermarkStrategy:
     def with_timestamp_assigner(self, extractor: TimestampExtractor) -> WatermarkStrategy:
         return replace(self, timestamp_extractor=extractor)
 
+    def without_watermarks(self) -> WatermarkStrategy:
+        """Returns this strategy with its timestamps only, as in BATCH mode."""
+        return replace(
+            WatermarkStrategy.no_watermarks(),
+            timestamp_extractor=self.timestamp_extractor,
+            on_missing_timestamp=self.on_missing_timestamp,
+        )
+
     def with_idleness(self, idle_timeout_ms: int) -> WatermarkStrategy:
         """Returns this strategy with an idle timeout (rule 8.4). Raises ValueError unless the timeout is above 0 ms."""
         if idle_timeout_ms <= 0:

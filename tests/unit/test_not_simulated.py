@@ -32,7 +32,7 @@ def test_page_of_deviations_has_the_feature_and_the_sentence_of_its_message(feat
         ("state.changelog.enabled", "incremental and changelog checkpoints"),
         ("execution.checkpointing.file-merging.enabled", "file merging of checkpoints"),
         ("execution.state-recovery.from-local", "local recovery"),
-        ("execution.runtime-mode", "BATCH mode"),
+        ("execution.batch-shuffle-mode", "variants of BATCH mode"),
         ("taskmanager.numberOfTaskSlots", "slots"),
         ("heartbeat.interval", "heartbeats and high availability"),
         ("high-availability.type", "heartbeats and high availability"),

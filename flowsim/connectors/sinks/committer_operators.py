@@ -95,7 +95,7 @@ class CommitterOperator(StreamOperator):
         if isinstance(self._commits, CommitterCheckpoints):
             with self._traced():
                 is_enabled = self.ctx.is_checkpointing_enabled
-                self._commits.end_input(is_batch_mode=False, is_checkpointing_enabled=is_enabled)
+                self._commits.end_input(is_batch_mode=self.ctx.is_batch, is_checkpointing_enabled=is_enabled)
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         if self._state is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
+from flowsim.graph.batch_execution import in_runtime_mode
 from flowsim.graph.job_settings import JOB_SETTINGS, JobSettings
 from flowsim.graph.operator_cost import OperatorCosts
 from flowsim.graph.stream_graph import (
@@ -97,7 +98,8 @@ def generate(name: str, settings: JobSettings, operators: Iterable[Transformatio
     """Generates the graph of these operators and all their upstream operators, in the order of their declaration.
 
     Raises BadInput for an empty job, a repeated uid, a forward edge between unequal parallelisms (rule 1.2), fewer key
-    groups than subtasks (rule 1.22), costs of subtasks that do not exist, and an endless source without pace at cost 0 (D4).
+    groups than subtasks (rule 1.22), costs of subtasks that do not exist, an endless source without pace at cost 0 (D4), and
+    BATCH mode with an unbounded source.
     """
     used = _with_inputs(operators)
     if not used:
@@ -126,7 +128,7 @@ def generate(name: str, settings: JobSettings, operators: Iterable[Transformatio
                 graph.add_edge(edge)
             except ValueError as error:
                 raise BadInput(f"operator {operator.name!r}: {error}") from None
-    return graph
+    return in_runtime_mode(graph)
 
 
 def _with_inputs(operators: Iterable[Transformation]) -> list[Transformation]:

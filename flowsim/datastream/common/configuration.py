@@ -48,7 +48,6 @@ def _options() -> Iterator[tuple[str, tuple[str, Setting]]]:
 OPTIONS: Final[dict[str, tuple[str, Setting]]] = dict(_options())
 """Flink's option keys that flowsim has."""
 
-_RUNTIME_MODE: Final = "execution.runtime-mode"
 _V = TypeVar("_V")
 
 _KINDS: Final = {"count": "int", "flag": "bool", "timeout": "ms", "number": "float"}
@@ -173,7 +172,7 @@ class Configuration:
     def _set(self, key: str, value: object) -> Configuration:
         if key in OPTIONS or key == BUFFER_TIMEOUT_ENABLED:
             _read(key, value)
-        elif is_pyflink_way() and not (key == _RUNTIME_MODE and _text(value).strip().lower() == "batch"):
+        elif is_pyflink_way():
             feature = feature_of_option(key)
             why = "no setting of flowsim has this key" if feature is None else feature.instead
             warnings.warn(f"configuration: {key}: no effect in flowsim: {why}", WithoutEffect, stacklevel=3)

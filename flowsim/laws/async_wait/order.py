@@ -21,9 +21,9 @@ COUNTS: Final = """\
   - the ranks are equal, the operator is unordered and of the mailbox design, both entries have outcomes, and the
     outcome of f is after that of e. (Rules 11.9, 11.11: in a segment, entries leave in the order of completion.) An
     outcome after the emission of its entry does not count.
-- **Arrivals**, only if the operator is the head of a task with one input. The arrivals are the RECORD rows of
-  `received` and the WATERMARK rows of `task_watermark` of the task before the end of the place. An arrival *owns* the
-  PUT rows after the opening that are between the arrival and the next arrival. Violations:
+- **Arrivals**, only if the operator is the head of a task with one input, without `params.batch`. The arrivals are the
+  RECORD rows of `received` and the WATERMARK rows of `task_watermark` of the task before the end of the place. An arrival
+  *owns* the PUT rows after the opening that are between the arrival and the next arrival. Violations:
   - each arrival that does not own exactly one PUT row, with its own kind and timestamp and (for a record) its
     fingerprint. The last arrival may own none if the place has no end;
   - each PUT row after the opening and before the first arrival.

@@ -66,8 +66,8 @@ class Place:
         retry = params.get("retry")
         self.task = task.task
         self.number = operator.operator
-        self.is_head = operator.input_operator < 0 and task.inputs == 1
-        """Whether it is the head of a task with one input, so that arriving elements are put."""
+        self.is_head = operator.input_operator < 0 and task.inputs == 1 and operator.params.get("batch") is not True
+        """Whether it is the head of a task with one input, which is not sorted, so that arriving elements are put."""
         self.upstream_operator = -1 if operator.input_tag else operator.input_operator
         """The upstream operator in the chain whose main output it reads, -1 for none."""
         self.ordered = params.get("mode") == "ordered"

@@ -14,7 +14,7 @@ from flowsim.laws.findings import Findings, named
 from flowsim.laws.free_moments import FreeMoments
 from flowsim.laws.slices import Mask, Row, Rows, each_row
 from flowsim.laws.timers.waiting import Due, Name, Waiting
-from flowsim.units import NO_TIMESTAMP, NS_PER_MS
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 
 COLUMNS: Final = (
     "seq", "time_ns", "action", "domain", "timestamp", "key", "window_start", "window_end", "watermark",
@@ -168,3 +168,29 @@ class Service:
     def waiting(self, domain: int) -> list[tuple[int, Name]]:
         """The timers of a time domain that wait: their times, keys and windows."""
         return self._event_time.all() if domain == _EVENT_TIME else self._processing_time.all()
+
+
+class BatchService(Service):
+    """A timer service in BATCH mode: all timers of a key fire at its end, those of event time first."""
+
+    __slots__ = ()
+
+    def take(self, step: Step) -> None:
+        """Ignores the watermark: only the last one comes, after the last key."""
+
+    def pass_moments(self, seq: int) -> None:
+        """Ignores the clock."""
+
+    def _untimely(self, waiting: Waiting, row: Row) -> str:
+        earliest = waiting.earliest()
+        if earliest is not None and earliest < row[4]:
+            return "a timer fired before a timer with an earlier time"
+        if row[-1] != MAX_WATERMARK:
+            return "a timer fired before the end of its key"
+        if waiting is self._processing_time and self._event_time.earliest() is not None:
+            return "a timer of processing time fired before one of event time"
+        return ""
+
+    def end(self) -> None:
+        for waiting in (self._event_time, self._processing_time):
+            self._left(waiting.take_due(MAX_WATERMARK, NEVER))

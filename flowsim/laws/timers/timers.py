@@ -18,7 +18,7 @@ from flowsim.laws.law import Attempts, Law
 from flowsim.laws.machine import Machine, on_row, reads
 from flowsim.laws.slices import Mask, Rows, Slice
 from flowsim.laws.timers.keys import OwnKeys
-from flowsim.laws.timers.service import COLUMNS, FORWARDED, NEVER, PLACE, Service, Step
+from flowsim.laws.timers.service import COLUMNS, FORWARDED, NEVER, PLACE, BatchService, Service, Step
 
 ID: Final = "timers"
 _END_WITHOUT_DRAIN: Final = (ElementKind.END_OF_DATA, 0)
@@ -134,7 +134,15 @@ class KeyedTask(Machine):
             origin = FREE
         is_head = described is not None and described.input_operator < 0
         spread = described is not None and paths.holds_back(vertex)
-        service = Service((self._task.task, operator, number), origin, is_head, spread, self._moments, self._found)
+        is_batch = described is not None and described.params.get("batch") is True
+        service = (BatchService if is_batch else Service)(
+            (self._task.task, operator, number),
+            FREE if is_batch else origin,
+            is_head,
+            spread,
+            self._moments,
+            self._found,
+        )
         service.quiesced_at = self._quiesced_at(operator)
         if origin in self._last:
             service.take(self._last[origin])
@@ -230,6 +238,9 @@ _COUNTS: Final = """\
   - `keys` has no row for its (task, key), or a row with another `key_hash`;
   - this `key_hash` is not the Java hash of the key;
   - the key belongs to a key group of another subtask (rules 1.18, 1.19).
+- *BATCH mode*: the watermark and the clock do not count for an operator with `params.batch`. All timers of a key fire
+  at its end, so a FIRE row is a violation if its column `watermark` is not `MAX`, or if it is of processing time and a
+  timer of event time of the service waits. 1 for each timer that waits at the end of a whole run.
 - *Due timers left*: 1 for each event-time timer that still waits at one of these moments, and is due. Afterwards it no
   longer counts as waiting.
   - The operator receives a WATERMARK, and does not spread: timers up to the WATERMARK received before, if they were

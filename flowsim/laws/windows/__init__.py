@@ -1,8 +1,8 @@
 """Laws about windows and late records.
 
 **Judged window operators** are rows of `operators` with kind `window` (including window joins, coGroups and windows
-without a key). They are the head of their chain, their tasks have one input (`tasks.inputs` = 1), and their assigner is
-one of these:
+without a key) without `params.batch`. They are the head of their chain, their tasks have one input (`tasks.inputs` = 1),
+and their assigner is one of these:
 - `tumbling_event_time`, `tumbling_processing_time` (`size_ms`, `offset_ms`; `stagger` absent or `aligned`): one window
   per record (rules 10.1, 10.2);
 - `sliding_event_time`, `sliding_processing_time` (`size_ms`, `slide_ms`, `offset_ms`): no window, or one or several

@@ -137,7 +137,11 @@ def joins_of(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
     for operator in graph.operators:
         if operator.kind == KIND:
             lower, upper = operator.params.get("lower_ms"), operator.params.get("upper_ms")
-            judged = operator.input_operator == -1 and not graph.once(EventTimePaths).holds_back(operator.vertex)
+            judged = (
+                operator.input_operator == -1
+                and not graph.once(EventTimePaths).holds_back(operator.vertex)
+                and operator.params.get("batch") is not True
+            )
             bounds = (lower, upper) if isinstance(lower, int) and isinstance(upper, int) else None
             found[operator.vertex] = operator, bounds if judged else None
     return found
@@ -175,7 +179,8 @@ def _named(names: list[str]) -> str:
 
 _COUNTS: Final = """\
 - An operator of kind `interval_join` with `params.lower_ms` and `params.upper_ms` is *judged* if it is the head of its
-  chain and has no `params.interruptible_timers`. (With them, a record may be processed between the timers of one
+  chain and has neither `params.batch` nor `params.interruptible_timers`. (With them, a record may be processed between
+  the timers of one
   watermark, so the facts do not determine which records still wait.) Not applicable: no judged operator.
 - Each judged operator of each subtask is judged separately. Its *watermark* at a row is the last WATERMARK that the
   inputs of its task make before the row (see [Causes](#laws-about-watermarks-and-idleness)), or `MIN`.

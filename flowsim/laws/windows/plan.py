@@ -154,7 +154,7 @@ def window_plan(operator: Operator) -> WindowPlan | None:
     """The plan of a window operator at the head of its chain with a known assigner; otherwise None."""
     params = operator.params
     shape = _SHAPES.get(str(params.get("assigner")))
-    if operator.kind != "window" or operator.input_operator != -1 or shape is None:
+    if operator.kind != "window" or operator.input_operator != -1 or shape is None or params.get("batch") is True:
         return None
     needed = [params.get(name) for name in _NUMBERS[shape]]
     if (

@@ -11,6 +11,7 @@ from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.output import Output
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.idleness import PausableRelativeClock
+from flowsim.watermark.status_watermark_valve import ValveOutput
 from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 from flowsim.watermark.watermark_to_data_output import MainWatermarkOutput
@@ -94,7 +95,7 @@ class _AsItIs:
 
     __slots__ = ("current_watermark", "_output")
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: ValveOutput) -> None:
         self.current_watermark = NO_TIMESTAMP
         self._output = output
 
@@ -109,6 +110,18 @@ class _AsItIs:
         self._output.emit_watermark_status(WatermarkStatus.ACTIVE)
 
 
+class _Dropped:
+    """Drops watermarks and statuses, because the job runs in BATCH mode. Flink: TimestampsOnlyOutput."""
+
+    __slots__ = ()
+
+    def emit_watermark(self, timestamp: int) -> None:
+        """Drops the watermark."""
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        """Drops the status."""
+
+
 class ManualReaderOutput(ManualSourceOutput):
     """The main output of a source whose reader emits event time itself.
 
@@ -117,13 +130,14 @@ class ManualReaderOutput(ManualSourceOutput):
     flowsim's own: Flink's sources of this kind have no splits.
     """
 
-    __slots__ = ("_ctx", "_output", "_as_it_is", "_splits", "_multiplexer", "_released_records")
+    __slots__ = ("_ctx", "_event_time", "_as_it_is", "_splits", "_multiplexer", "_released_records")
 
     def __init__(self, ctx: OperatorContext, output: Output) -> None:
-        self._as_it_is = _AsItIs(output)
+        event_time: ValveOutput = _Dropped() if ctx.is_batch else output
+        self._as_it_is = _AsItIs(event_time)
         super().__init__(ctx, output.collector, self._as_it_is)
         self._ctx = ctx
-        self._output = output
+        self._event_time = event_time
         self._splits: dict[str, ManualSourceOutput] = {}
         self._multiplexer: WatermarkOutputMultiplexer | None = None
         self._released_records = 0
@@ -170,7 +184,7 @@ class ManualReaderOutput(ManualSourceOutput):
     def _merge_splits(self) -> WatermarkOutputMultiplexer:
         """Merges the watermarks of the main output and of the splits; called for the first split."""
         self.missing_timestamp = NO_TIMESTAMP
-        main = MainWatermarkOutput(self._output)
+        main = MainWatermarkOutput(self._event_time)
         main.current_watermark, main.idle = self._as_it_is.current_watermark, self._idle
         self._watermarks = main
         self._multiplexer = WatermarkOutputMultiplexer(main.split_local_output)

@@ -91,6 +91,8 @@ class SourceOperator(StreamOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
+        if ctx.is_batch and self.strategy is not None:
+            self.strategy = self.strategy.without_watermarks()
         strategy = self.strategy
         if strategy is None:
             self.source_output = ManualReaderOutput(ctx, output)

@@ -9,6 +9,7 @@ from flowsim.operators.input_selection import NONE_AVAILABLE, InputSelectable
 from flowsim.operators.inputs.multiple_input_selection_handler import MultipleInputSelectionHandler
 from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.tasks.inputs.network_input import StreamTaskNetworkInput
+from flowsim.tasks.inputs.sorting_input import SortingInput
 from flowsim.tasks.inputs.task_input import ReadInput, TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 
@@ -131,4 +132,5 @@ class StreamMultipleInputProcessor:
 def network_inputs(task_input: TaskInput) -> Sequence[StreamTaskNetworkInput]:
     """Returns the network inputs of a task; none for a source."""
     inputs = task_input.inputs if isinstance(task_input, StreamMultipleInputProcessor) else (task_input,)
-    return [each for each in inputs if isinstance(each, StreamTaskNetworkInput)]
+    read = (each.network if isinstance(each, SortingInput) else each for each in inputs)
+    return [each for each in read if isinstance(each, StreamTaskNetworkInput)]

@@ -113,7 +113,5 @@ def test_program_for_pyflink_may_set_any_key() -> None:
             assert [one.filename for one in noted] == [__file__]
             assert configuration.get_integer(key, 0) == 1
             environment().configure(configuration)
-        with pytest.raises(BadInput, match="BATCH mode"):
-            Configuration().set_string("execution.runtime-mode", "BATCH")
     with pytest.raises(BadInput, match="flowsim does not simulate this"):
         Configuration().set_string("rest.port", "8081")

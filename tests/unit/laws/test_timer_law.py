@@ -7,7 +7,7 @@ import pytest
 from flowsim.facts.kinds import ActionKind, ActionPhase, ElementKind, LifeEvent, TimeDomain, TimerAction
 from flowsim.laws.law import Verdict
 from flowsim.testing import DrawnScenario, run_job
-from flowsim.units import NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.facts.event_time_history import KEY, STATUS, WATERMARK, History
 
 REGISTER, DELETE, FIRE = TimerAction.REGISTER, TimerAction.DELETE, TimerAction.FIRE
@@ -276,3 +276,25 @@ def test_restored_timer_may_be_left_if_the_stream_is_idle_at_its_end() -> None:
     ended = run_job(DrawnScenario.of(RESTORED_AND_IDLE.replace(", {idle: true}", "")))
     (outcome,) = (each for each in ended.outcomes if each.law == "restored-timers")
     assert (outcome.verdict, len(ended.facts.rows("window_fire"))) == (Verdict.HOLDS, 1)
+
+
+def test_timers_of_a_key_fire_at_its_end_in_batch_mode() -> None:
+    history = keyed(batch=True).timer(REGISTER, 5, NOW).timer(REGISTER, 7, NOW, domain=PROCESSING)
+    history = history.timer(FIRE, 5, MAX_WATERMARK).timer(FIRE, 7, MAX_WATERMARK, domain=PROCESSING)
+    assert history.judged("timers").verdict is Verdict.HOLDS
+
+
+def test_timer_before_the_end_of_its_key_violates_in_batch_mode() -> None:
+    history = keyed(batch=True).timer(REGISTER, 5, NOW).hears(WATERMARK, 5).timer(FIRE, 5, 5)
+    assert history.broken("timers") == ["a timer fired before the end of its key"]
+
+
+def test_processing_time_before_event_time_violates_in_batch_mode() -> None:
+    history = keyed(batch=True).timer(REGISTER, 5, NOW).timer(REGISTER, 1, NOW, domain=PROCESSING)
+    history = history.timer(FIRE, 1, MAX_WATERMARK, domain=PROCESSING).timer(FIRE, 5, MAX_WATERMARK)
+    assert history.broken("timers") == ["a timer of processing time fired before one of event time"]
+
+
+def test_timer_that_never_fires_violates_in_batch_mode() -> None:
+    history = keyed(batch=True).timer(REGISTER, 5, NOW).timer(REGISTER, 1, NOW, domain=PROCESSING)
+    assert history.broken("timers") == ["a due timer did not fire", "a due timer did not fire"]

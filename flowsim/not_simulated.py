@@ -92,8 +92,7 @@ NOT_SIMULATED: Final = (
     NotSimulated(
         "accumulators",
         "count in state, emit the counts, or read them from the recording (`flowsim metrics`)",
-        methods=("add_accumulator", "get_accumulator", "get_accumulator_result", "get_all_accumulator_results",
-                 "get_accumulators"),
+        methods=("add_accumulator", "get_accumulator"),
     ),
     NotSimulated(
         "the Table API and SQL",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsCounts
 from flowsim.cluster.components import Components
 from flowsim.cluster.failures import RunFailure
+from flowsim.cluster.job_id import JobID
 from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import RunAction
@@ -28,6 +29,7 @@ from flowsim.sim.policy import SchedulingPolicy
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MetricsSample
+from flowsim.units import NS_PER_MS
 
 __all__ = [
     "JobExecutionResult",
@@ -253,6 +255,22 @@ class JobExecutionResult:
 
         def __getattr__(self, name: str) -> NoReturn:
             raise missing_attribute(self, name)
+
+    def get_job_id(self) -> JobID:
+        """Returns the id of the job. PyFlink: JobExecutionResult.get_job_id."""
+        return JobID.of(self.job_name)
+
+    def get_net_runtime(self) -> int:
+        """Returns the time on the job's clock since the start of the job, in ms."""
+        return self.elapsed_ns // NS_PER_MS
+
+    def get_accumulator_result(self, accumulator_name: str) -> object:
+        """Returns None: no function of Python has accumulators, neither here nor in PyFlink."""
+        return None
+
+    def get_all_accumulator_results(self) -> dict[str, object]:
+        """Returns an empty dict, see ``get_accumulator_result``."""
+        return {}
 
     @property
     def summary(self) -> str:

@@ -12,7 +12,7 @@ from flowsim.datastream.building.transformation import Transformation, Upstream,
 from flowsim.datastream.common.configuration import Configuration
 from flowsim.datastream.execution_config import ExecutionConfig
 from flowsim.datastream.job_executor import RecordingSettings, executor_of_context
-from flowsim.errors import BadInput, JobFailed, MissingTimestamp, NoTimestamp, did_you_mean
+from flowsim.errors import BadInput, Deadlock, JobFailed, MissingTimestamp, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.job_settings import JOB_SETTINGS, JobSettings
@@ -21,6 +21,7 @@ from flowsim.not_simulated import missing_attribute
 
 if TYPE_CHECKING:
     from flowsim.cluster.job_execution import JobExecutionResult
+    from flowsim.datastream.common.job_client import JobClient
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
 
@@ -172,6 +173,15 @@ class JobBuilder:
             if isinstance(failed.cause, MissingTimestamp):
                 raise failed.advised(_MISSING_ADVICE) from failed.__cause__
             raise
+
+    def execute_async(self, job_name: str = DEFAULT_JOB_NAME) -> JobClient:
+        """Runs the job to its end, as ``execute``, and returns its client, which has the result or the failure."""
+        from flowsim.datastream.common.job_client import JobClient
+
+        try:
+            return JobClient(job_name, self.execute(job_name))
+        except (JobFailed, Deadlock) as error:
+            return JobClient(job_name, error)
 
     def _execute(self, job_name: str | None) -> JobExecutionResult:
         from flowsim.cluster.checkpoint_folders import checkpoint_folders, locked_folders

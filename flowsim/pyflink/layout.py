@@ -213,9 +213,11 @@ MODULES: Final = {
 """Without the prefix ``pyflink.``. A module that Java code implements, and what only PyFlink itself calls, is left out."""
 
 HOMES: Final = {
+    "common.completable_future": "flowsim.datastream.common.job_client",
     "common.execution_config": "flowsim.datastream.execution_config",
     "common.job_execution_result": "flowsim.cluster.job_execution",
-    "common.job_status": "flowsim.cluster.job_status",
+    "common.job_id": "flowsim.cluster.job_id",
+    "common.job_status": "flowsim.datastream.common.job_client",
     "datastream.checkpointing_mode": "flowsim.datastream.checkpoint_config",
     "datastream.connectors.base": "flowsim.connectors",
     "datastream.externalized_checkpoint_retention": "flowsim.datastream.checkpoint_config",

@@ -40,6 +40,7 @@ LATE_IMPORTS = {
     ("scenario/compiled.py", "flowsim.faults.faulty_components"): "the same",
     ("datastream/job_builder.py", "flowsim.cluster.checkpoint_folders"): "the same",
     ("datastream/job_builder.py", "flowsim.cluster.job_execution"): "the same",
+    ("datastream/job_builder.py", "flowsim.datastream.common.job_client"): "the same, for its results",
     ("datastream/job_executor.py", "flowsim.cluster.mini_cluster"): "the same",
     ("datastream/job_executor.py", "flowsim.cluster.recorded_run"): "the same",
     ("connectors/files/parquet.py", "flowsim.connectors.files.parquet_file"): "pyarrow and numpy take 0.1 s",

@@ -56,7 +56,7 @@ def test_method_is_refused_with_its_feature_and_any_other_as_python_does() -> No
         (env, "set_state_backend", "state backends other than the heap"),
         (env, "enable_changelog_state_backend", "incremental and changelog checkpoints"),
         (stream, "set_resources", "slots"),
-        (result, "get_accumulator_result", "accumulators"),
+        (result, "get_accumulator", "accumulators"),
     ):
         assert not hasattr(owner, name)
         with pytest.raises(AttributeError, match=rf"^{type(owner).__name__}.{name}: .*\({feature}\): "):

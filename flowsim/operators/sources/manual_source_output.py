@@ -111,7 +111,7 @@ class _AsItIs:
 
 
 class _Dropped:
-    """Drops watermarks and statuses, because the job runs in BATCH mode. Flink: TimestampsOnlyOutput."""
+    """Drops watermarks and statuses, because the job runs in BATCH mode."""
 
     __slots__ = ()
 

@@ -19,7 +19,7 @@ from flowsim.conform.operators import java_sources
 from flowsim.conform.plan import Plan
 from flowsim.conform.played_sources import PlayedEntry, played_sources
 from flowsim.conform.seen import Answer, SeenComponents, SeenElement, key_text, labels_of
-from flowsim.conform.settings import CommonJob, configuration
+from flowsim.conform.settings import CommonJob, buffers, configuration
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.values import Keys, Numbers, Values
 from flowsim.errors import BadInput, InvariantViolation, JobFailed
@@ -243,6 +243,7 @@ class FlinkRunner:
             "actions": [*flink_actions(here, options, snapshots), *failing],
             "ends": here.answer.status in ("finished", "failed", "canceled"),
             "until_ns": here.ended_ns + (0 if options.until_ns is not None else MARGIN_NS),
+            "buffers": {} if "taskmanager.network.memory" in str(self._settings) else buffers(graph.settings),
             "savepoint": None if options.savepoint is None else options.savepoint.path,
             "cluster": self._settings,
         }

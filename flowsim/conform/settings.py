@@ -59,6 +59,7 @@ def common_job(graph: StreamGraph) -> CommonJob:
         links=(),
         buffer_debloat=None,
         adaptive_partitioner=None,
+        network_buffers=None,
         task_managers="one",
         checkpointing=checkpointing,
         restart_strategy=restart,
@@ -123,6 +124,8 @@ def _changes(graph: StreamGraph) -> Iterator[Difference]:
         yield Difference("links", "Flink has no simulated network: none on both sides")
     if settings.buffer_debloat is not None:
         yield Difference("buffer_debloat", "it depends on measured time: off on both sides")
+    if settings.network_buffers is not None:
+        yield Difference("network_buffers", "the embedded cluster has as many as its pools request: so on both sides")
     if settings.adaptive_partitioner is not None:
         yield Difference("adaptive_partitioner", "it depends on the load of channels: off on both sides")
     if settings.restart_strategy is not None and not isinstance(settings.restart_strategy, NoRestart):
@@ -162,6 +165,16 @@ def configuration(settings: JobSettings, snapshots: Path) -> dict[str, str]:
         found["restart-strategy.fixed-delay.attempts"] = str(settings.restart_strategy.attempts)
         found["restart-strategy.fixed-delay.delay"] = "1 ms"
     return found
+
+
+def buffers(settings: JobSettings) -> dict[str, int]:
+    """Returns the numbers of buffers of channels and gates, which are settings of Flink's cluster."""
+    return {
+        "exclusive": settings.exclusive_buffers_per_channel,
+        "floating": settings.floating_buffers_per_gate,
+        "most_per_channel": settings.max_buffers_per_channel,
+        "overdraft": settings.overdraft_buffers,
+    }
 
 
 def _checkpointing(settings: CheckpointSettings, snapshots: Path) -> dict[str, str]:

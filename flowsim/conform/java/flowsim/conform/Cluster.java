@@ -73,6 +73,7 @@ public final class Cluster {
             needed += vertex.getParallelism();
         }
         MiniCluster running = cluster(plan.get("run").get("cluster"), needed);
+        NetworkBuffers.set(running, plan.get("run").get("buffers"));
         running.submitJob(graph).get(LONGEST_SECONDS, TimeUnit.SECONDS);
         Map<String, Object> answer = new LinkedHashMap<>();
         Map<JobVertexID, Integer> heads = heads(graph, plan);

@@ -289,7 +289,8 @@ class Deployment:
             return None
         for pause in pauses:
             task.timers.end_batch_at(pause.from_ns)
-        return RecordCharge(() if isinstance(cost, int) else cost, task.clock, pauses, task.batches.pause_until)
+        costs = () if isinstance(cost, int) else cost
+        return RecordCharge(costs, task.clock, pauses, lambda until_ns: task.working.pause_until(until_ns))
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
         """True if chained operators get copies of the output of ``operator`` (rule 5.10)."""

@@ -9,7 +9,6 @@ from typing import Any, Final, cast
 from flowsim.conform.flink_contexts import FlinkSide
 from flowsim.conform.functions import FunctionFactory
 from flowsim.conform.operators import built
-from flowsim.conform.settings import is_source_function
 from flowsim.conform.unsupported import Unsupported
 from flowsim.conform.watermarks import described_strategy
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
@@ -124,7 +123,7 @@ class Plan:
         strategy = getattr(operator, "strategy", None)
         described: dict[str, object] = {
             "kind": "source",
-            "legacy": is_source_function(node),
+            "legacy": node.is_legacy_source,
             "watermarks": {"kind": "none"},
         }
         if strategy is not None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.conform.sinks import Commits, with_noting_sink
+from flowsim.connectors.source import Source
+from flowsim.datastream.building.operator_factories import source_function_operator
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, NoRestart
-from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.operator_cost import OperatorCosts
-from flowsim.graph.stream_graph import ChainingStrategy, StreamGraph, StreamNode
+from flowsim.graph.stream_graph import StreamGraph, StreamNode
+from flowsim.legacy.source_function import LegacySource
 
 _MANY: Final = 2**31 - 1
 """As many restarts as a job needs."""
@@ -66,37 +68,30 @@ def common_job(graph: StreamGraph) -> CommonJob:
     )
     commits: Commits = {}
     made = StreamGraph(graph.name, common, edges=list(graph.edges))
-    chained = _chained_to_source_functions(graph)
-    if chained:
-        why = (
-            "a script without watermarks is a source function on Flink, to which they are not chained: on neither side"
-        )
-        changes.append(Difference("the chaining of asynchronous operators to sources", why))
     for node in graph.nodes.values():
         free = replace(node, cost_ns=None, costs=OperatorCosts(), buffer_timeout_ms=None)
-        if node.id in chained:
-            free = replace(free, chaining=ChainingStrategy.HEAD)
+        if _is_played_as_source_function(node):
+            free = _source_function(free, settings)
         made.add_node(with_noting_sink(free, commits) if node.description.kind == "sink" else free)
     return CommonJob(made, tuple(changes), commits)
 
 
-def is_source_function(node: StreamNode) -> bool:
-    """Returns True if a source is a source function on Flink, as one that emits event time itself."""
+def _is_played_as_source_function(node: StreamNode) -> bool:
+    """Returns True for a source of the new kind that emits event time itself, as on Flink source functions do."""
+    if not node.is_source or node.is_legacy_source:
+        return False
     params = node.description.params
     has_splits = params.get("splits") or params.get("assignment") == "dynamic"
-    strategy = getattr(node.operator_factory(), "strategy", None) if node.is_source else None
-    return node.is_legacy_source or (node.is_source and strategy is None and not has_splits)
+    return getattr(node.operator_factory(), "strategy", None) is None and not has_splits
 
 
-def _chained_to_source_functions(graph: StreamGraph) -> set[int]:
-    """Returns the operators that are chained here, and not to a source function on Flink (rule 1.10)."""
-    on_flink = StreamGraph(graph.name, graph.settings, edges=list(graph.edges))
-    for node in graph.nodes.values():
-        on_flink.add_node(replace(node, is_legacy_source=is_source_function(node)))
-    here, there = (
-        {vertex.operators[0].node.id for vertex in create_job_graph(each).vertices} for each in (graph, on_flink)
+def _source_function(node: StreamNode, settings: JobSettings) -> StreamNode:
+    source = LegacySource(cast(Source, node.source))
+    description = replace(node.description, params={**node.description.params, "legacy": True})
+    make = source_function_operator(source, settings)
+    return replace(
+        node, is_legacy_source=True, source=source, description=description, operator_factory=lambda: make(node.name)
     )
-    return {node.id for node in graph.nodes.values() if node.yields and node.id in there - here}
 
 
 def with_remote_channels(job: CommonJob) -> CommonJob:

@@ -20,7 +20,6 @@ from flowsim.legacy.locked_threads import (
     MakeBatches,
 )
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
-from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import OperatorContext
@@ -268,14 +267,11 @@ class LockedStreamTask(SourceOperatorStreamTask):
         """The thread that holds the lock; None if the mailbox loop or no actor holds the lock."""
         return next((thread for thread in self.threads if thread.holds_lock), None)
 
-    def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Waits for a buffer on the current thread, which keeps the lock: other actors block (rule 5.42)."""
+    @property
+    def working(self) -> Batches:
+        """The batches of the current thread, which keeps the lock while it waits: other actors block (rule 5.42)."""
         thread = self._working
-        (self.batches if thread is None else thread.batches).wait_for_buffer(pool)
-
-    def end_inside_action(self) -> None:
-        thread = self._working
-        (self.batches if thread is None else thread.batches).end_inside_action()
+        return self.batches if thread is None else thread.batches
 
     def wait_on_lock(self, operator_index: int, ready: Callable[[], bool], reason: str) -> None:
         """Lets the current thread wait on the lock inside an operator (rules 11.31, 11.36)."""

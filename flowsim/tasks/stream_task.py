@@ -366,9 +366,14 @@ class StreamTask(ObservedTask):
         """Creates the processing time of one operator; its timers are mails of the operator's executor."""
         return create_processing_time_service(self.timers, executor)
 
+    @property
+    def working(self) -> Batches:
+        """The batches of the actor that works for the task now."""
+        return self.batches
+
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Waits for a buffer; a partition calls it if a record needs a buffer beyond the overdraft (rule 5.42)."""
-        self.batches.wait_for_buffer(pool)
+        self.working.wait_for_buffer(pool)
 
     def on_pool_unavailable(self) -> None:
         """Called when an output is full: the task stops emitting after the current element (rule 4.8)."""
@@ -381,7 +386,7 @@ class StreamTask(ObservedTask):
 
     def end_inside_action(self) -> None:
         """Lets the cost of the work so far pass, in an action that then checks for waiting mails (rule 3.23)."""
-        self.batches.end_inside_action()
+        self.working.end_inside_action()
 
     def _is_inside(self) -> bool:
         """Returns True if the task itself is running, False in code that publishing calls."""

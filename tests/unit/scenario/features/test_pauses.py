@@ -42,6 +42,7 @@ def sent(run: ScenarioRun) -> list[tuple[str, int]]:
     ]
 
 
+@pytest.mark.parametrize("legacy", ["false", "true"])
 @pytest.mark.parametrize(
     ("task", "expected"),
     [
@@ -50,8 +51,9 @@ def sent(run: ScenarioRun) -> list[tuple[str, int]]:
         ("words", {"words": [10, 45, 45, 60], "doubled/0": [45, 60], "doubled/1": [10, 45]}),
     ],
 )
-def test_the_first_record_in_a_pause_waits_for_its_end(task: str, expected: dict[str, list[int]]) -> None:
-    run = flowsim.run_scenario(f"{JOB}pauses: [{{task: {task}, from: 15 ms, to: 45 ms}}]\n")
+def test_the_first_record_in_a_pause_waits_for_its_end(task: str, expected: dict[str, list[int]], legacy: str) -> None:
+    job = JOB.replace("  words:\n", f"  words:\n    legacy: {legacy}\n")
+    run = flowsim.run_scenario(f"{job}pauses: [{{task: {task}, from: 15 ms, to: 45 ms}}]\n")
     found: dict[str, list[int]] = {}
     for name, at_ms in sent(run):
         found.setdefault(name, []).append(at_ms)

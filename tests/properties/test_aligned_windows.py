@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowsim.facts.kinds import Level
@@ -27,6 +28,8 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import ManualClock, OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
+from tests.support.examples import examples
+from tests.support.operators.restored_subtasks import EncodedStreams, Keyed, Subtasks
 
 pytestmark = pytest.mark.property
 
@@ -139,3 +142,53 @@ def test_fast_path_equals_general_path(
     for harness in harnesses:
         harness.process_watermark(MAX_WATERMARK)
     assert harnesses[0].output == harnesses[1].output
+
+
+NEAR_RECORDS = st.tuples(st.sampled_from(KEYS[:2]), st.integers(-5, 2))
+
+
+@settings(max_examples=examples(200))
+@given(
+    commands=st.lists(st.one_of(NEAR_RECORDS, NEAR_RECORDS, st.integers(0, 4), st.none()), min_size=10, max_size=40),
+    windows=st.sampled_from([1, 1, 3]),
+    lateness=st.sampled_from([0, 7, MAX_WATERMARK]),
+    next_lateness=st.sampled_from([0, 7, MAX_WATERMARK]),
+)
+def test_fast_path_equals_general_path_after_restores(
+    commands: list[Command | None], windows: int, lateness: int, next_lateness: int
+) -> None:
+    """A watermark is no state (rule 12.120): restored contents can be those of a window that was fired, and is open again."""
+    assigner = TumblingEventTimeWindows(5) if windows == 1 else SlidingEventTimeWindows(windows * 5, 5)
+
+    def fast(lateness_ms: int) -> WindowOperator:
+        return AlignedWindowOperator(assigner, ListContents(), PassThroughWindowFunction(), lateness_ms, LATE)
+
+    def general(lateness_ms: int) -> WindowOperator:
+        contents, function = ListContents(), PassThroughWindowFunction()
+        return WindowOperator(assigner, contents, function, EventTimeTrigger(), lateness_ms, LATE)
+
+    assert play_restored(fast, commands, lateness, next_lateness) == play_restored(
+        general, commands, lateness, next_lateness
+    )
+
+
+def play_restored(
+    make: Callable[[int], WindowOperator], commands: Iterable[Command | None], lateness: int, next_lateness: int
+) -> list[list[str]]:
+    """Returns the output of each command; None restores the operator with the next lateness, and without watermark."""
+    streams = EncodedStreams()
+    operators = Subtasks(Keyed(lambda: make(lateness), (lambda value: value[0],)), 1)
+    operators.open(streams)
+    watermark, outputs = -30, []
+    for number, command in enumerate(commands):
+        if command is None:
+            operators.kind = replace(operators.kind, operator=lambda: make(next_lateness))
+            operators = operators.restored(1, streams)
+        elif isinstance(command, int):
+            watermark += command
+            operators.watermark(watermark)
+        else:
+            operators.element(1, (command[0], number), watermark + command[1])
+        outputs.append(operators.take_output())
+    operators.watermark(MAX_WATERMARK)
+    return [*outputs, operators.take_output()]

@@ -55,6 +55,7 @@ class AlignedWindowOperator(WindowOperator):
         "_first_close",
         "_lateness_ms",
         "_contents",
+        "_restored",
     )
 
     _open: dict[int, list[OpenWindow]]
@@ -62,6 +63,10 @@ class AlignedWindowOperator(WindowOperator):
     _windows: list[OpenWindow]
     """The windows of the records from ``_start`` to ``_end`` (exclusive), all open; this interval is empty if no
     windows are remembered.
+    """
+    _restored: frozenset[Window]
+    """Windows with restored contents: as watermarks are no state, they are open, but may have fired, or have been stored
+    with another lateness, so that timers are missing (rule 12.120).
     """
 
     def __init__(
@@ -85,7 +90,12 @@ class AlignedWindowOperator(WindowOperator):
         self._lateness_ms = self.lifetime.allowed_lateness_ms
         self._open = {}
         self._first_close = _NOTHING_OPEN
+        self._restored = frozenset()
         self._forget_last_windows()
+
+    def open(self) -> None:
+        super().open()
+        self._restored = frozenset(self.panes.by_window)
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
@@ -170,7 +180,7 @@ class AlignedWindowOperator(WindowOperator):
             last = start + size_ms - 1
             window = TimeWindow(start, last + 1)
             panes = self.panes.by_window.get(window)
-            if panes is None or last <= watermark:
+            if panes is None or last <= watermark or window in self._restored:
                 return
             windows.append((window, last, panes))
         self._open[latest] = windows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -42,9 +42,9 @@ class SourceContext(Protocol):
     def sleep(self, millis: int) -> None:
         """flowsim's own: waits for some time of the job's clock, without the lock. A stop does not shorten it."""
 
-    def poll(self, reader: SourceReader) -> DataInputStatus:
+    def poll(self, reader: SourceReader, is_cancelled: Callable[[], bool]) -> DataInputStatus:
         """flowsim's own: lets a reader emit one batch under the lock; then waits without the lock until the reader's
-        next wake time, if the reader must wait.
+        next wake time, if the reader must wait, or until the function is cancelled.
         """
 
 
@@ -87,7 +87,7 @@ class ReaderSourceFunction(ParallelSourceFunction):
 
     def run(self, ctx: SourceContext) -> None:
         while self._running:
-            if ctx.poll(self.reader) is DataInputStatus.END_OF_DATA:
+            if ctx.poll(self.reader, lambda: not self._running) is DataInputStatus.END_OF_DATA:
                 return
 
     def cancel(self) -> None:

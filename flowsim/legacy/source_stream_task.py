@@ -126,6 +126,7 @@ class SourceStreamTask(LockedStreamTask):
             self._finishing = mode
             self.trace_stop(mode)
             self._source.cancel()
+            self.thread.actor.wake()
 
     def _clean_up(self, state: TaskState) -> None:
         """Also asks the function of a failed task to return. Its thread ends with the task."""

@@ -89,8 +89,8 @@ class SourceThread(LockedThread):
         if self._action is not None:
             self.release()
 
-    def wait_until_ns(self, when_ns: int) -> None:
-        """Waits until a time without the lock.
+    def wait_until_ns(self, when_ns: int, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Waits until a time without the lock, or until ``is_over`` when the actor is woken.
 
         Inside ``get_checkpoint_lock`` the function keeps the lock, as in Flink.
         """
@@ -101,7 +101,7 @@ class SourceThread(LockedThread):
         try:
             if self._action is None:
                 self.batches.waiting_for = "the end of its sleep"
-                self.actor.wait_until(lambda: scheduler.now_ns >= when_ns)
+                self.actor.wait_until(lambda: scheduler.now_ns >= when_ns or is_over())
             else:
                 self.batches.block(WaitKind.COST, lambda: scheduler.now_ns >= when_ns, "the end of its sleep")
         finally:
@@ -154,10 +154,10 @@ class LegacySourceContext:
     def sleep(self, millis: int) -> None:
         self._thread.wait_until_ns(self._thread.now_ns + millis * NS_PER_MS)
 
-    def poll(self, reader: SourceReader) -> DataInputStatus:
+    def poll(self, reader: SourceReader, is_cancelled: Callable[[], bool]) -> DataInputStatus:
         with self.get_checkpoint_lock():
             status = reader.poll_next(self._output)
         wake_time_ns = reader.wake_time_ns
         if status is DataInputStatus.NOTHING_AVAILABLE and wake_time_ns is not None:
-            self._thread.wait_until_ns(wake_time_ns)
+            self._thread.wait_until_ns(wake_time_ns, is_cancelled)
         return status

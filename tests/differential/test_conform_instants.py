@@ -274,6 +274,60 @@ phases: [{}]
 """The second phase starts with a source function and its chain that have finished."""
 
 
+SOURCE_WITHOUT_BUFFERS = """\
+flowsim: 1
+name: source-without-buffers
+settings:
+  cost: 0
+  buffer_timeout: 0
+  auto_watermark_interval: 0
+  exclusive_buffers_per_channel: 0
+  floating_buffers_per_gate: 2
+  checkpointing: {interval: 1 h}
+sources:
+  s:
+    script:
+      fields: {id: long, k: string}
+      gap: 97 ms
+      subtasks:
+        - - {record: [0, a], timestamp: 1, step: 0}
+          - {record: [1, a], timestamp: 2, step: 1}
+          - {record: [2, a], timestamp: 3, step: 4}
+          - {record: [3, a], timestamp: 4, step: 6}
+          - {end: true, step: 40}
+    watermarks: {timestamp: timestamp, emit: periodic}
+operators:
+  asked: {input: s, chaining: never, async: {mode: ordered, latency: 800 ms, timeout: 5 s, capacity: 1, add: {n: id}}}
+  counted: {input: s, key_by: [k], window: {tumbling: 100 ms, time: processing}, aggregate: {n: count()}}
+sinks:
+  answers: {input: asked, collect: {}}
+  out: {input: counted, collect: {}}
+actions: [{checkpoint: {at: 250 ms}}]
+"""
+"""A barrier ends the first buffer, and the second one is the last that the source has while the operator waits."""
+
+STOP_OF_A_SOURCE_FUNCTION = """\
+flowsim: 1
+name: stop-of-a-source-function
+settings: {cost: 0, buffer_timeout: 0, checkpointing: {interval: 1 h}}
+sources:
+  s:
+    legacy: true
+    script:
+      fields: {id: long, k: string}
+      gap: 97 ms
+      subtasks:
+        - - {record: [0, a], timestamp: 1, step: 0}
+          - {record: [1, a], timestamp: 2, step: 8}
+operators:
+  counted: {input: s, key_by: [k], window: {tumbling: 500 ms, time: processing}, aggregate: {n: count()}}
+sinks:
+  out: {input: counted, collect: {}}
+actions: [{stop: {at: 350 ms, savepoint: {directory: savepoints}}}]
+"""
+"""The function returns when it is stopped, not with its next record: no window ends before the savepoint."""
+
+
 @pytest.mark.parametrize(
     ("scenario", "records"),
     [
@@ -287,8 +341,23 @@ phases: [{}]
         (STOP_THAT_FAILS, [1]),
         (SAVEPOINT_IN_A_PAUSE, [3]),
         (PHASE_AFTER_THE_END_OF_A_CHAIN, [1]),
+        (SOURCE_WITHOUT_BUFFERS, [4]),
+        (STOP_OF_A_SOURCE_FUNCTION, []),
     ],
-    ids=["timer", "restored timer", "window", "failures", "pause", "phases", "stop", "failed stop", "savepoint", "end"],
+    ids=[
+        "timer",
+        "restored timer",
+        "window",
+        "failures",
+        "pause",
+        "phases",
+        "stop",
+        "failed stop",
+        "savepoint",
+        "end",
+        "buffers",
+        "stopped function",
+    ],
 )
 def test_instants_are_as_on_flink(scenario: str, records: list[int], flink_runner: FlinkRunner, tmp_path: Path) -> None:
     found = conform(flink_runner, DrawnScenario.of(scenario), tmp_path, repeats=False)

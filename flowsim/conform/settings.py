@@ -17,8 +17,8 @@ from flowsim.graph.operator_cost import OperatorCosts
 from flowsim.graph.stream_graph import StreamGraph, StreamNode
 from flowsim.legacy.source_function import LegacySource
 
-_MANY: Final = 2**31 - 1
-"""As many restarts as a job needs."""
+MOST_RESTARTS: Final = 20
+"""A job that fails again after each restart ends with the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ def common_job(graph: StreamGraph) -> CommonJob:
         checkpointing = replace(checkpointing, sync_latency_ns=0, async_latency_ns=0, async_bytes_per_second=None)
     restart = settings.restart_strategy
     if restart is None and checkpointing is not None and checkpointing.is_enabled:
-        restart = FixedDelayRestart(_MANY, 0)
+        restart = FixedDelayRestart(MOST_RESTARTS, 0)
     elif restart is not None and not isinstance(restart, NoRestart):
-        restart = FixedDelayRestart(getattr(restart, "attempts", _MANY), 0)
+        restart = FixedDelayRestart(min(getattr(restart, "attempts", MOST_RESTARTS), MOST_RESTARTS), 0)
     common = replace(
         settings,
         cost_ns=0,
@@ -124,7 +124,7 @@ def _changes(graph: StreamGraph) -> Iterator[Difference]:
     if settings.adaptive_partitioner is not None:
         yield Difference("adaptive_partitioner", "it depends on the load of channels: off on both sides")
     if settings.restart_strategy is not None and not isinstance(settings.restart_strategy, NoRestart):
-        yield Difference("delays of restarts", "both sides restart at once")
+        yield Difference("delays of restarts", f"both sides restart at once, at most {MOST_RESTARTS} times")
     checkpointing = settings.checkpointing
     if checkpointing is not None and (checkpointing.sync_latency_ns or checkpointing.async_latency_ns):
         yield Difference("durations of checkpoints", "Flink's checkpoints take no virtual time: 0 on both sides")

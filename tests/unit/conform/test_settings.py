@@ -32,10 +32,10 @@ sinks:
     ("watermarks", "heads"),
     [("", ["Source: s", "asked"]), ("watermarks: {timestamp: timestamp, emit: every_record}", ["Source: s"])],
 )
-def test_async_operator_is_not_chained_to_a_script_that_is_a_source_function_on_flink(
+def test_script_without_strategy_is_a_source_function_to_which_async_operators_are_not_chained(
     watermarks: str, heads: list[str], tmp_path: Path
 ) -> None:
     text = JOB.replace("WATERMARKS", watermarks)
     job = common_job(compile_scenario(load_text(text, "calls.yaml", tmp_path), out_dir=tmp_path).stream_graph())
     assert [vertex.operators[0].node.name for vertex in create_job_graph(job.graph).vertices] == heads
-    assert any("chaining" in change.what for change in job.changes) == (len(heads) > 1)
+    assert [node.is_legacy_source for node in job.graph.nodes.values() if node.is_source] == [not watermarks]

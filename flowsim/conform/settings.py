@@ -78,11 +78,10 @@ def common_job(graph: StreamGraph) -> CommonJob:
 
 def _is_played_as_source_function(node: StreamNode) -> bool:
     """Returns True for a source of the new kind that emits event time itself, as on Flink source functions do."""
-    if not node.is_source or node.is_legacy_source:
-        return False
     params = node.description.params
     has_splits = params.get("splits") or params.get("assignment") == "dynamic"
-    return getattr(node.operator_factory(), "strategy", None) is None and not has_splits
+    is_reader = node.is_source and not node.is_legacy_source and not has_splits
+    return is_reader and getattr(node.operator_factory(), "strategy", None) is None
 
 
 def _source_function(node: StreamNode, settings: JobSettings) -> StreamNode:

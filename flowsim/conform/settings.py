@@ -50,9 +50,8 @@ def common_job(graph: StreamGraph) -> CommonJob:
     if checkpointing is not None:
         checkpointing = replace(checkpointing, sync_latency_ns=0, async_latency_ns=0, async_bytes_per_second=None)
     restart = settings.restart_strategy
-    if restart is None and checkpointing is not None and checkpointing.is_enabled:
-        restart = FixedDelayRestart(MOST_RESTARTS, 0)
-    elif restart is not None and not isinstance(restart, NoRestart):
+    restarts = restart is not None or (checkpointing is not None and checkpointing.is_enabled)
+    if restarts and not isinstance(restart, NoRestart):
         restart = FixedDelayRestart(min(getattr(restart, "attempts", MOST_RESTARTS), MOST_RESTARTS), 0)
     common = replace(
         settings,

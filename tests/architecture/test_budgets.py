@@ -27,7 +27,7 @@ LINES_OF_PYTHON = {
     "legacy": 2_300,
     "mailbox": 400,
     "network": 7_300,
-    "operators": 11_150,
+    "operators": 11_160,
     "play": 1_000,
     "pyflink": 780,
     "recording": 3_150,

@@ -14,7 +14,7 @@ LINES_OF_PYTHON = {
     "cli": 8_390,
     "cluster": 5_720,
     "conform": 3_480,
-    "connectors": 9_800,
+    "connectors": 9_980,
     "datastream": 5_880,
     "explore": 2_800,
     "export": 1_300,

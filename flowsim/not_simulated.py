@@ -49,7 +49,6 @@ NOT_SIMULATED: Final = (
         "keyed state is on the heap, as with Flink's hashmap backend; results do not depend on the backend",
         ("state.backend", "state.backend.", "state.latency-track.", "state.size-track.", "table.exec.async-state.enabled"),
         ("set_state_backend", "get_state_backend", "enable_async_state"),
-        ("datastream.state_backend",),
     ),
     NotSimulated(
         "incremental and changelog checkpoints",

@@ -246,9 +246,9 @@ class DataStream(Stream["DataStream"]):
         A sink with a committer becomes several operators when the job starts (``with_committers``).
         """
         sink = with_text_of_type(sink, self._output_type)
-        make = factories.sink_operator(sink)
         description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
-        added = self._add("Sink: Unnamed", description, make)
+        added = self._add("Sink: Unnamed", description, factories.sink_operator(sink))
+        added.yields = sink.kind != "print"  # Flink prints with a function, but a sink's writer yields (rule 1.10).
         added.two_phase_commit = factories.two_phase_commit(sink, self._env.settings)
         added.check_run, added.check_restore = factories.run_checks(sink)
         return DataStreamSink(self._env, added)
@@ -262,12 +262,13 @@ class DataStream(Stream["DataStream"]):
     ) -> CloseableIterator | list[object]:
         """Runs the job; returns this stream's records in order of arrival at one subtask, with ``limit`` as a list.
 
-        Returns when the job has ended, so an endless job needs ``until`` in ``flowsim_settings``.
+        Returns at the end of the job, so an endless job needs ``until`` in ``flowsim_settings``.
         """
         if limit is not None and (type(limit) is not int or limit < 1):
             raise BadInput(f"execute_and_collect: expected a limit >= 1, got {limit!r}")
         sink = CollectSink()
-        self.sink_to(sink).name("Data stream collect sink").set_parallelism(1)
+        collected = self.sink_to(sink).name("Data stream collect sink").set_parallelism(1)
+        collected._operator("name").yields = False  # As in Flink.
         self._env.execute(job_execution_name)
         return CloseableIterator(sink.values()) if limit is None else sink.values()[:limit]
 

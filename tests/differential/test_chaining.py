@@ -54,6 +54,8 @@ def jobs(draw: st.DrawFn) -> list[Operator]:
                 sorted(set(draw(st.one_of(st.tuples(one), st.tuples(one), st.tuples(one), st.tuples(one, one)))))
             )
         made.append(_operator(draw, kind, inputs, len(made)))
+    if not any(operator.inputs for operator in made):
+        made.append(_operator(draw, "map", (0,), len(made)))
     return made
 
 

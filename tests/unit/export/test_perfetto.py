@@ -30,7 +30,7 @@ NAMES = (
 )  # fmt: skip
 ACTIONS = ("life cycle", "default action", "mail", "lock holder")
 WAITS = ("cost", "idle", "hard back pressure", "yield", "without lock")
-ELEMENTS = ("record", "watermark", "status", "latency marker", "EndOfData", "EndOfPartition")
+ELEMENTS = ("record", "watermark", "status", "latency marker", "EndOfData", "EndOfPartition", "checkpoint barrier")
 Rows = dict[int, list[dict[str, int]]]
 
 

@@ -303,7 +303,7 @@ def test_operator_works_in_task_of_legacy_source(tmp_path: Path) -> None:
     script = [*numbers(1, 2, 3), watermark(3)]
     asked(source(env, script, legacy=True), after(20), capacity=1).sink_to(sink).name("out")
     result, recorder = run(env, TriggerSavepoint(10 * NS_PER_MS, str(tmp_path)))
-    assert [task.name for task in result.tasks] == ["Source: source -> ask -> out -> out: Committer (1/1)"]
+    assert [task.name for task in result.tasks] == ["Source: source -> ask (1/1)", "out -> out: Committer (1/1)"]
     assert sink.values() == [1, 2, 3]
     copied = copies(recorder)
     assert {name: (one.taken_ns, one.inside) for name, one in copied.items()} == {

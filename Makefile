@@ -89,6 +89,10 @@ compiled-tests: core
 test-reports: core ## Every view of the reports of all scenarios in Chromium, in light and dark colours; make test opens a few.
 	$(BIN)/python -m pytest -q -n $(WORKERS) $(addprefix tests/report/test_,scenarios.py start.py drawing.py marks.py projector.py lessons.py) --all-reports
 
+# The files of PyFlink stay where the user has them.
+pyflink-tests: core ## PyFlink's own tests of windows and streams on flowsim: make pyflink-tests PYFLINK=path/to/flink-python.
+	$(BIN)/python -m tests.support.pyflink_tests "$(PYFLINK)"
+
 hostile: core ## Every case of tests/hostile; make test runs about 100 of them.
 	$(BIN)/python -m pytest -q tests/hostile tests/unit/laws/test_implausible_descriptions.py --hostile
 

@@ -35,6 +35,7 @@ from flowsim.datastream.functions.function import has_life_cycle
 from flowsim.datastream.functions.keyed_functions import KeyedFilter, KeyedFlatMap, KeyedMap
 from flowsim.datastream.job_builder import JobBuilder
 from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.pyflink_way import with_key
 from flowsim.datastream.streams.broadcast_stream import BroadcastConnectedStream, BroadcastStream
 from flowsim.datastream.streams.connected_streams import ConnectedStreams
 from flowsim.datastream.streams.interval_join import IntervalJoin
@@ -266,8 +267,7 @@ class DataStream(Stream["DataStream"]):
         """
         if limit is not None and (type(limit) is not int or limit < 1):
             raise BadInput(f"execute_and_collect: expected a limit >= 1, got {limit!r}")
-        sink = CollectSink()
-        collected = self.sink_to(sink).name("Data stream collect sink").set_parallelism(1)
+        collected = with_key(self).sink_to(sink := CollectSink()).name("Data stream collect sink").set_parallelism(1)
         collected._operator("name").yields = False  # As in Flink.
         self._env.execute(job_execution_name)
         return CloseableIterator(sink.values()) if limit is None else sink.values()[:limit]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.script import ScriptedSource
@@ -83,19 +85,24 @@ class StreamExecutionEnvironment(JobBuilder):
         warn_without_effect("add_classpaths", "no JVM runs the job")
 
     def add_python_file(self, file_path: str) -> None:
-        """Warns that it has no effect: functions import what the program can import."""
-        warn_without_effect("add_python_file", _IN_THIS_PROCESS)
+        """Lets functions import a Python file, or the modules of a folder or archive. Raises BadInput if it is missing."""
+        path = Path(file_path).resolve()
+        if not path.exists():
+            raise BadInput(f"add_python_file: {file_path}: no such file")
+        folder = str(path.parent if path.suffix == ".py" else path)
+        if folder not in sys.path:
+            sys.path.append(folder)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Warns that it has no effect, as ``add_python_file``."""
+        """Warns that it has no effect: functions import what the program can import."""
         warn_without_effect("add_python_archive", _IN_THIS_PROCESS)
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
-        """Warns that it has no effect, as ``add_python_file``."""
+        """Warns that it has no effect, as ``add_python_archive``."""
         warn_without_effect("set_python_requirements", _IN_THIS_PROCESS)
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Warns that it has no effect, as ``add_python_file``."""
+        """Warns that it has no effect, as ``add_python_archive``."""
         warn_without_effect("set_python_executable", _IN_THIS_PROCESS)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:

@@ -17,8 +17,17 @@ from flowsim.values.types import LIST_KINDS, TypeInformation, TypeKind
 
 
 def print_sink(identifier: str, declared: TypeInformation | None) -> PrintSink:
-    """Returns the sink of ``print``; in a program for PyFlink it prints values of a declared type as Java does."""
-    return PrintSink(identifier, text=_text_of_type(declared) or str)
+    """Returns the sink of ``print``; in a program for PyFlink it prints values of a declared type as Java does.
+
+    Of Rows PyFlink prints the text of Python's values.
+    """
+    text = _text_of_type(declared) or str
+    is_row = declared is not None and declared.kind is TypeKind.ROW and text is not str
+    return PrintSink(identifier, text=_printed_row if is_row else text)
+
+
+def _printed_row(value: object) -> str:
+    return f"{value.get_row_kind()}[{','.join(map(str, value))}]" if isinstance(value, Row) else str(value)
 
 
 def with_text_of_type(sink: Sink, declared: TypeInformation | None) -> Sink:
@@ -64,8 +73,8 @@ def java_text(value: object, declared: TypeInformation) -> str:
         case dict() if declared.kind is TypeKind.MAP:
             pairs = (f"{java_text(key, arguments[0])}={java_text(item, arguments[1])}" for key, item in value.items())
             return f"{{{', '.join(pairs)}}}"
-        case Row():
-            return f"{value.get_row_kind()}[{','.join(map(str, value))}]"
+        case Row() if declared.kind is TypeKind.ROW and len(arguments) == len(value):
+            return f"{value.get_row_kind()}[{', '.join(map(java_text, value, arguments))}]"
         case _:
             return str(value)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ from flowsim.datastream.building.declared_values import change_of
 from flowsim.datastream.building.java_text import java_text
 from flowsim.datastream.common import Instant, Row, RowKind, Types
 from flowsim.datastream.pyflink_way import pyflink_way
-from flowsim.errors import JobFailed, ValueNotAllowed
+from flowsim.errors import BadInput, JobFailed, ValueNotAllowed
 from flowsim.values.equality import are_equal
 from flowsim.values.types import TypeInformation
 
@@ -86,7 +88,9 @@ def test_other_types_change_nothing(declared: TypeInformation | None) -> None:
         (Types.DOUBLE(), float("-inf"), "-Infinity"),
         (Types.LIST(Types.DOUBLE()), [1.0, 2.5], "[1.0, 2.5]"),
         (Types.MAP(Types.STRING(), Types.LONG()), {"a": 1, "b": 2}, "{a=1, b=2}"),
-        (ROW, Row.of_kind(RowKind.UPDATE_AFTER, 1.5, None), "+U[1.5,None]"),
+        (ROW, Row.of_kind(RowKind.UPDATE_AFTER, 1.5, None), "+U[1.5, null]"),
+        (Types.ROW([Types.STRING(), ROW]), Row("x", Row(1.0, "y")), "+I[x, +I[1.0, y]]"),
+        (Types.TUPLE([ROW, Types.LIST(Types.INT())]), (Row(1.0, "y"), [1, 2]), "(+I[1.0, y],[1, 2])"),
         (Types.BIG_DEC(), Decimal("1.10"), "1.10"),
         (Types.SQL_DATE(), date(2024, 1, 2), "2024-01-02"),
         (Types.SQL_TIME(), time(3, 4, 5, 6000), "03:04:05"),
@@ -153,3 +157,35 @@ def test_keys_hash_as_in_pyflink_only_in_a_program_for_it() -> None:
     assert key_types() == [None, "INT"]
     with pyflink_way():
         assert key_types() == ["PICKLED_KEY<PICKLED_BYTE_ARRAY>", "ROW_KEY<INT>"]
+
+
+def test_print_of_rows_has_the_text_of_values_in_python(capsys: pytest.CaptureFixture[str]) -> None:
+    with pyflink_way():
+        env = environment()
+        env.from_collection([Row(1.5, None)], ROW).print()
+        env.execute()
+    assert capsys.readouterr().out == "+I[1.5,None]\n"
+
+
+def test_keyed_stream_collects_rows_of_key_and_value() -> None:
+    with pyflink_way():
+        keyed = environment().from_collection([("a", 1), ("b", 2), ("a", 3)]).key_by(lambda pair: pair[0])
+        collected = list(keyed.execute_and_collect())
+    assert collected == [Row(f0=key, f1=(key, n)) for key, n in (("a", 1), ("b", 2), ("a", 3))]
+
+
+def test_functions_import_python_files_of_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    file = tmp_path / "adding_for_a_job.py"
+    file.write_text("def add(n):\n    return n + 1\n")
+
+    def add(n: int) -> int:
+        from adding_for_a_job import add  # type: ignore[import-not-found]
+
+        return add(n)  # type: ignore[no-any-return]
+
+    env = environment()
+    env.add_python_file(str(file))
+    assert list(env.from_collection([1]).map(add).execute_and_collect()) == [2]
+    with pytest.raises(BadInput, match=r"add_python_file: missing\.py: no such file"):
+        env.add_python_file("missing.py")

@@ -17,7 +17,6 @@ from flowsim.errors import BadInput
     [
         ("add_jars", ("file:///kafka.jar", "file:///json.jar")),
         ("add_classpaths", ("file:///classes",)),
-        ("add_python_file", ("functions.py",)),
         ("add_python_archive", ("venv.zip", "venv")),
         ("set_python_requirements", ("requirements.txt",)),
         ("set_python_executable", ("/usr/bin/python3",)),

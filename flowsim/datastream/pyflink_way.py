@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import Any
 
 from flowsim.values.row import Row
-
-if TYPE_CHECKING:
-    from flowsim.datastream.data_stream import DataStream
 
 _PYFLINK_WAY: ContextVar[bool] = ContextVar("pyflink_way", default=False)
 
@@ -30,10 +27,9 @@ def pyflink_way() -> Iterator[None]:
         _PYFLINK_WAY.reset(token)
 
 
-def with_key(stream: DataStream) -> DataStream:
-    """Returns what PyFlink collects of a stream: of a keyed one Rows of key and value."""
-    selector, _ = stream.key
-    if selector is None or not is_pyflink_way():
+def with_key(stream: Any) -> Any:
+    """Returns the stream that PyFlink collects: of a keyed ``DataStream`` Rows of key and value."""
+    select, _ = stream.key
+    if select is None or not is_pyflink_way():
         return stream
-    select = selector
     return stream.map(lambda value: Row(f0=select(value), f1=value)).set_parallelism(1)

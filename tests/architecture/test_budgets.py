@@ -15,7 +15,7 @@ LINES_OF_PYTHON = {
     "cluster": 5_720,
     "conform": 3_480,
     "connectors": 9_980,
-    "datastream": 6_060,
+    "datastream": 6_090,
     "explore": 2_800,
     "export": 1_300,
     "facts": 1_780,

@@ -9,11 +9,13 @@ from typing import Final, cast
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.conform.sinks import Commits, with_noting_sink
+from flowsim.conform.unsupported import Unsupported
 from flowsim.connectors.source import Source
 from flowsim.datastream.building.operator_factories import source_function_operator
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, NoRestart
 from flowsim.graph.job_settings import JobSettings
 from flowsim.graph.operator_cost import OperatorCosts
+from flowsim.graph.runtime_execution_mode import RuntimeExecutionMode
 from flowsim.graph.stream_graph import StreamGraph, StreamNode
 from flowsim.legacy.source_function import LegacySource
 
@@ -43,8 +45,10 @@ class CommonJob:
 def common_job(graph: StreamGraph) -> CommonJob:
     """Returns the job as both sides can run it: without costs, links, buffer timeouts, delays of restarts and output.
 
-    Raises Unsupported for a sink that cannot be replaced by one that writes nothing.
+    Raises Unsupported for BATCH mode, and for a sink that cannot be replaced by one that writes nothing.
     """
+    if graph.settings.runtime_mode is RuntimeExecutionMode.BATCH:
+        raise Unsupported("BATCH mode: no exchange has a time that can be conducted")
     settings, changes = graph.settings, list(_changes(graph))
     checkpointing = settings.checkpointing
     if checkpointing is not None:
@@ -71,7 +75,9 @@ def common_job(graph: StreamGraph) -> CommonJob:
         free = replace(node, cost_ns=None, costs=OperatorCosts(), buffer_timeout_ms=None)
         if _is_played_as_source_function(node):
             free = _source_function(free, settings)
-        made.add_node(with_noting_sink(free, commits) if node.description.kind == "sink" else free)
+        if node.description.kind == "sink":
+            free = with_noting_sink(free, commits, has_checkpoints=checkpointing is not None)
+        made.add_node(free)
     return CommonJob(made, tuple(changes), commits)
 
 

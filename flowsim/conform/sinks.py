@@ -65,14 +65,18 @@ class _Committer:
         """Does nothing: there is no output."""
 
 
-def with_noting_sink(node: StreamNode, commits: Commits) -> StreamNode:
-    """Returns the node with a sink that writes nothing; it commits if the sink of the job does. Raises Unsupported."""
+def with_noting_sink(node: StreamNode, commits: Commits, *, has_checkpoints: bool) -> StreamNode:
+    """Returns the node with a sink that writes nothing; it commits if the sink of the job does. Raises Unsupported.
+
+    On Flink it is a map if it does not commit, which is chained to a source function.
+    """
     if isinstance(node.operator_factory(), StreamSink):
         raise Unsupported(f"operator {node.name!r}: a sink function with transactions runs only here")
     commit = node.two_phase_commit
     noting = NotingSink(node.name, commits)
     return replace(
         node,
+        yields=commit is not None and has_checkpoints,
         operator_factory=lambda: SinkOperator(noting, is_open_ended=True),
         two_phase_commit=None
         if commit is None

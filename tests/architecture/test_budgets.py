@@ -13,7 +13,7 @@ LINES_OF_PYTHON = {
     "checkpoints": 5_600,
     "cli": 8_390,
     "cluster": 5_720,
-    "conform": 3_480,
+    "conform": 3_490,
     "connectors": 9_980,
     "datastream": 6_090,
     "explore": 2_800,

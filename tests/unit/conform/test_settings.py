@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.conform.settings import common_job
+from flowsim.conform.unsupported import Unsupported
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
@@ -39,3 +40,29 @@ def test_script_without_strategy_is_a_source_function_to_which_async_operators_a
     job = common_job(compile_scenario(load_text(text, "calls.yaml", tmp_path), out_dir=tmp_path).stream_graph())
     assert [vertex.operators[0].node.name for vertex in create_job_graph(job.graph).vertices] == heads
     assert [node.is_legacy_source for node in job.graph.nodes.values() if node.is_source] == [not watermarks]
+
+
+def test_batch_mode_is_refused_also_without_an_exchange(tmp_path: Path) -> None:
+    text = JOB.replace("WATERMARKS", "").replace("sources:", "settings: {runtime_mode: batch}\nsources:")
+    with pytest.raises(Unsupported, match="BATCH mode"):
+        common_job(compile_scenario(load_text(text, "batch.yaml", tmp_path), out_dir=tmp_path).stream_graph())
+
+
+@pytest.mark.parametrize(("checkpoints", "heads"), [("", 1), ("settings: {checkpointing: {interval: 1 h}}\n", 2)])
+def test_only_a_sink_that_commits_begins_a_chain_behind_a_source_function(
+    checkpoints: str, heads: int, tmp_path: Path
+) -> None:
+    text = f"""\
+flowsim: 1
+name: short
+{checkpoints}sources:
+  s:
+    script:
+      fields: {{id: long}}
+      subtasks: [[{{record: [1], timestamp: 1, step: 0}}]]
+sinks:
+  out: {{input: s, collect: {{}}}}
+"""
+    job = common_job(compile_scenario(load_text(text, "short.yaml", tmp_path), out_dir=tmp_path).stream_graph())
+    vertices = create_job_graph(job.graph).vertices
+    assert len([each for each in vertices if "Committer" not in each.operators[0].node.name]) == heads

@@ -162,6 +162,9 @@ class JobMaster:
         """The current attempt of a subtask has ended."""
         self.failover.on_task_ended()
         self._stopped_job.on_task_ended(subtask)
+        if self.checkpoints is not None and all(each.has_finished for each in self.executions.subtasks):
+            # The job has finished: a checkpoint that waited for another one is not triggered any more.
+            self.actor.execute(self.checkpoints.coordinator.shutdown)
 
     def when_handled(self, callback: Callable[[], None]) -> None:
         """Calls back when the ends of tasks so far were handled; a stop with a savepoint handles them in the actor."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import flowsim
 from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager
 from flowsim.cluster.run_actions import StopJob, StopWithSavepoint, TriggerCheckpoint, TriggerSavepoint
 from flowsim.graph.checkpoint_settings import (
@@ -160,3 +161,33 @@ def test_checkpoints_and_the_files_of_a_sink_have_folders_of_their_own(folder: s
     (line,) = refused(f"{job}settings: {{checkpointing: {{directory: {folder}}}}}\n", tmp_path)
     assert line.startswith("s.yaml:5:")
     assert f"expected a folder that only checkpoints use, got {folder!r}" in line
+
+
+def test_finished_job_takes_no_checkpoint_that_waited_for_the_savepoint_of_its_stop(tmp_path: Path) -> None:
+    """Flink's coordinator is shut down in the turn that handles the end of the last task."""
+    text = """\
+flowsim: 1
+name: stopped
+settings: {cost: 0, buffer_timeout: 0, checkpointing: {interval: 1 h}}
+sources:
+  s:
+    script:
+      fields: {id: long}
+      gap: 97 ms
+      subtasks: [[{record: [0], timestamp: 1, step: 0}, {record: [1], timestamp: 2, step: 1}, {record: [2], step: 9}]]
+    watermarks: {timestamp: timestamp}
+operators:
+  asked:
+    input: s
+    partition: rescale
+    parallelism: 2
+    async: {mode: ordered, latency: {each: "400 + id * 10"}, timeout: 5 s, add: {n: id}}
+sinks:
+  out: {input: asked, parallelism: 1, collect: {}}
+actions: [{stop: {at: 350 ms, drain: true, savepoint: {directory: savepoints}}}, {checkpoint: {at: 400 ms}}]
+"""
+    run = flowsim.run_scenario(text, out=tmp_path / "out")
+    assert run.result is not None
+    assert run.result.checkpoints is not None
+    assert run.result.checkpoints.completed == 1
+    assert [each.checkpoint_id for each in run.result.requested_snapshots] == [1, None]

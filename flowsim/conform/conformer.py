@@ -238,7 +238,7 @@ class FlinkRunner:
                     "to_ns": START_NS + pause.to_ns,
                 }
                 for node in graph.nodes.values()
-                for pause in node.pauses
+                for pause in sorted(node.pauses, key=lambda pause: pause.from_ns)
             ],
             "actions": [*flink_actions(here, options, snapshots), *failing],
             "ends": here.answer.status in ("finished", "failed", "canceled"),

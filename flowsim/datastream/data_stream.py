@@ -247,8 +247,8 @@ class DataStream(Stream["DataStream"]):
         A sink with a committer becomes several operators when the job starts (``with_committers``).
         """
         sink = with_text_of_type(sink, self._output_type)
-        description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
-        added = self._add("Sink: Unnamed", description, factories.sink_operator(sink))
+        make = factories.sink_operator(sink)
+        added = self._add("Sink: Unnamed", OperatorDescription("sink", {"sink": sink.kind, **sink.params}), make)
         added.yields = sink.kind != "print"  # Flink prints with a function, but a sink's writer yields (rule 1.10).
         added.two_phase_commit = factories.two_phase_commit(sink, self._env.settings)
         added.check_run, added.check_restore = factories.run_checks(sink)

@@ -44,7 +44,7 @@ class MisroutingPartitioner(KeyGroupStreamPartitioner):
 
 def with_forward_edges(job: JobGraph, operator: str | None) -> JobGraph:
     """Makes round robins to another parallelism forward edges. ``operator``: one of the sender's; None: of every sender."""
-    changed = JobGraph(job.graph, job.vertices)
+    changed = JobGraph(job.graph, job.operators, job.vertices)
     for edge in job.edges:
         names = [chained.node.name for chained in edge.source.operators]
         is_between = edge.source.parallelism != edge.target.parallelism and edge.partitioner.name == "REBALANCE"

@@ -112,6 +112,21 @@ def test_source_may_keep_back_records_without_timestamp_if_its_strategy_allows_t
     ]
 
 
+def test_sorted_input_has_passed_all_records_at_its_end() -> None:
+    """In BATCH mode the head of a task gets its records when the input has ended."""
+    facts = tiny_job()
+    facts.find("operators", vertex=1, operator=0)["params"] = '{"batch":true}'
+    end = facts.find("lifecycle", task=1, event=LifeEvent.END_INPUT)
+    ended = {column: end[column] for column in end}
+    facts.drop("lifecycle", task=1, event=LifeEvent.END_INPUT)
+    counts = facts.find("operator_counts", task=1, operator=0)
+    counts["records_in"] = int(counts["records_in"]) - 1
+    what = "fewer records went in than the task received"
+    assert what not in [row["what"] for row in judge(facts, "conservation").evidence]
+    facts.add("lifecycle", ended)
+    assert what in [row["what"] for row in judge(facts, "conservation").evidence]
+
+
 def test_records_without_timestamp_go_to_side_output() -> None:
     facts = tiny_job()
     source = facts.find("operators", vertex=0, operator=0)

@@ -14,6 +14,30 @@ from flowsim.why.run_facts import RunFacts
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
+DECLINED = """\
+flowsim: 1
+name: declined
+settings:
+  cost: 0
+  buffer_timeout: 0
+  task_managers: one
+  checkpointing: {interval: 2 s, min_pause: 2 s, unaligned: true, tolerable_failed_checkpoints: 5}
+sources:
+  s:
+    script:
+      fields: {id: long, n: long}
+      gap: 100 ms
+      subtasks: [[{record: [0, 2], timestamp: 0, step: 0}, {record: [1, 2], timestamp: 1, step: 8}, {end: true, step: 9}]]
+operators:
+  asked:
+    {input: s, partition: rebalance, parallelism: 1, async: {mode: ordered, latency: 500 ms, timeout: 9 s, add: {m: n}}}
+  kept: {input: asked, parallelism: 2, key_by: "n % 3", min: n}
+sinks:
+  out: {input: kept, collect: {}, parallelism: 2}
+actions: [{checkpoint: {at: 1100 ms}}]
+"""
+"""The barrier of checkpoint 1 overtakes the end of the data behind ``asked``, which ends as checkpoint 2 is triggered."""
+
 UNTIL_NS = {"22_watermark_alignment": 3_000_000_000}
 """Where long runs stop: after the moments that tests ask about."""
 

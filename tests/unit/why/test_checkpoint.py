@@ -12,7 +12,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.history.checkpoint_path import CheckpointSteps
 from flowsim.quantities import duration_text
 from flowsim.why.run_facts import RunFacts
-from tests.unit.why.conftest import Ask, Recorded, text_of
+from tests.unit.why.conftest import DECLINED, Ask, Recorded, text_of
 
 EXPIRED = """\
 flowsim: 1
@@ -159,13 +159,14 @@ def test_checkpoint_in_progress_at_a_moment(ask: Ask) -> None:
 
 
 def test_declined_checkpoint_names_the_task_and_its_state(ask: Ask) -> None:
-    text = text_of(ask("37a_stop_with_savepoint_drain", "checkpoint", "4"))
+    text = text_of(ask(DECLINED, "checkpoint", "2"))
 
-    assert "Checkpoint 4 was aborted because per_second (1/1) declined it at 2.500011 s" in text
-    assert "per_second (1/1) was not ready: the last event of its life cycle was FINISHED" in text
+    assert "Checkpoint 2 was aborted because asked (1/1) declined it at 1.4 s" in text
+    assert "asked (1/1) was not ready: the last event of its life cycle was FINISHED" in text
     assert "does not count as a failed checkpoint" in text
-    # Both tasks ended at the time of the trigger: the other one had finished before it.
-    assert "1 of 2 tasks acknowledged it, with 1 task that had finished before. [12.3]" in text
+    assert (
+        "1 of 4 tasks acknowledged it, with 1 task that had finished before; 2 acknowledgements did not come." in text
+    )
     assert "its trigger waited" not in text
 
 

@@ -124,7 +124,6 @@ PARTS = {
         "1 task had finished before: a checkpoint goes on without them", "12.35",
     ],
     "39_at_least_once_mode checkpoint 1": ["no channel waits. It read 37 records behind the barrier", "[12.16]"],
-    "37a_stop_with_savepoint_drain checkpoint 4": ["because per_second (1/1) declined it", "was not ready", "12.93"],
     "37a_stop_with_savepoint_drain fired '[2000, 3000)'": ["the watermark, MAX (end of event time), reached 2,999 ms"],
     "37b_stop_with_savepoint_no_drain no-output '[2000, 3000)'": ["A stop without drain reached", "[4.20]"],
     "26a_async_timeout_fails failed": [

@@ -162,8 +162,8 @@ class JobMaster:
         """The current attempt of a subtask has ended."""
         self.failover.on_task_ended()
         self._stopped_job.on_task_ended(subtask)
-        if self.checkpoints is not None and all(each.has_finished for each in self.executions.subtasks):
-            # The job has finished: a checkpoint that waited for another one is not triggered any more.
+        if self.checkpoints is not None and all(each.has_finished for each in reversed(self.executions.subtasks)):
+            # The job has finished, and its last subtasks end last: no checkpoint that waited for another one is triggered.
             self.actor.execute(self.checkpoints.coordinator.shutdown)
 
     def when_handled(self, callback: Callable[[], None]) -> None:

@@ -15,8 +15,9 @@ from flowsim.cli.explored_findings import Finding, code_of
 from flowsim.cli.explored_subjects import Subject
 from flowsim.cli.smaller_scenario import NoSmallerScenario, SmallerScenario
 from flowsim.cli.tables import Column, show_table
+from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_exploration import ExploredSpace, Found, JobExploration
-from flowsim.explore.outcome import Outcome
+from flowsim.explore.outcome import VIEWS, Outcome, View
 from flowsim.laws.law import Verdict
 from flowsim.laws.verdict_line import line_of
 from flowsim.quantities import count_text
@@ -25,6 +26,7 @@ from flowsim.values.keys import json_text
 
 _RESULTS_SHOWN: Final = 20
 _CHARACTERS: Final = 60
+_IN_VIEW: Final[Mapping[View, str]] = {"keys": "order within each key", "bag": "without order"}
 _WORST_FIRST: Final = (Verdict.VIOLATED, Verdict.HOLDS, Verdict.VACUOUS, Verdict.NOT_APPLICABLE)
 
 MEANINGS: Final[Mapping[Space, str]] = {
@@ -96,6 +98,8 @@ class ExploredResults:
         found = self.exploration
         return {
             "outcome": self.plan.view,
+            "sinks_in_order": self._sinks_in_order,
+            "results_by": {view: found.results_by(view) for view in self._views},
             "verdict": self.laws_line,
             "runs": found.runs,
             "interrupted": found.is_interrupted,
@@ -110,6 +114,21 @@ class ExploredResults:
             "smaller": None if self.smaller is None else self.smaller.data(),
             "exit_code": int(self.code),
         }
+
+    @property
+    def _job(self) -> ExploredJob:
+        return next(iter(self.subjects.values())).job
+
+    @property
+    def _sinks_in_order(self) -> list[str]:
+        """The sinks whose rows are compared in order although the view is by key."""
+        return self._job.sinks_without_keys if self.plan.view == "keys" else []
+
+    @property
+    def _views(self) -> list[View]:
+        """The view, and those that ignore more."""
+        views = VIEWS[VIEWS.index(self.plan.view) :]
+        return [view for view in views if view != "keys" or self._job.has_keys]
 
     def _space(self, name: Space, space: ExploredSpace) -> dict[str, Any]:
         return {
@@ -137,6 +156,7 @@ class ExploredResults:
             "status": one.outcome.status.value,
             "cause": one.outcome.cause,
             "sinks": one.outcome.shown_rows,
+            "keys": one.outcome.shown_keys,
             "replay": self._repeat(one),
         }
 
@@ -154,7 +174,15 @@ class ExploredResults:
             console.print("interrupted", soft_wrap=True)
         if self.is_out_of_time:
             console.print(f"stopped after {self.plan.seconds:g} s (--seconds)", soft_wrap=True)
+        for sink in self._sinks_in_order:
+            console.print(
+                f"sink {sink} has no keys: its rows are compared in order",
+                soft_wrap=True,
+                markup=False,
+                highlight=False,
+            )
         self._show_results(console, verbose)
+        self._show_views(console)
         self._show_laws(console, verbose)
         for each in self.findings:
             each.show(console, self.subjects[each.token.space], found.runs, found.checked)
@@ -183,6 +211,13 @@ class ExploredResults:
         if len(shown) < len(kinds):
             console.print(f"and {count_text(len(kinds) - len(shown), 'result')} more: -v shows all", soft_wrap=True)
 
+    def _show_views(self, console: Console) -> None:
+        """Prints how many of several results there are if less is compared."""
+        if len(self.exploration.results) > 1:
+            for view in self._views[1:]:
+                results = count_text(self.exploration.results_by(view), "result")
+                console.print(f"{_IN_VIEW[view]} (--outcome {view}): {results}", soft_wrap=True)
+
     def _show_laws(self, console: Console, verbose: bool) -> None:
         laws = self.exploration.laws
         console.print(f"{self.laws_line}{'' if verbose else '; -v lists all laws'}", soft_wrap=True)
@@ -201,7 +236,10 @@ def _text(outcome: Outcome) -> str:
     """Returns an outcome in short: its end if the job did not finish, and what the sinks hold."""
     parts = [] if outcome.status.value == "finished" else [outcome.status.value]
     for name, subtasks in outcome.shown_rows.items():
-        parts.append(f"{name}: " + " | ".join(" ".join(map(_short, rows)) or "-" for rows in subtasks))
+        texts = [" ".join(map(_short, rows)) or "-" for rows in subtasks]
+        if name in outcome.shown_keys:
+            texts = [f"{_short(key)}: {rows}" for key, rows in zip(outcome.shown_keys[name], texts, strict=True)]
+        parts.append(f"{name}: " + (" | ".join(texts) or "-"))
     text = "; ".join(parts)
     return text if len(text) <= _CHARACTERS else f"{text[: _CHARACTERS - 3]}..."
 

@@ -77,6 +77,11 @@ def explored_results(
     units = Plan(plan.strategies, plan.first_seed, plan.runs)
     with TemporaryDirectory(prefix="flowsim-explore-") as out, job.surroundings():
         subjects = job.subjects(tuple(plan.strategies), out, warns=True)
+        if plan.view == "keys" and not next(iter(subjects.values())).job.has_keys:
+            raise BadInput(
+                f"--outcome keys: {job.scenario} has no sink behind key_by, or behind a keyed operator in the same task: use "
+                "exact or bag"
+            )
         if smaller is not None:
             check_smaller(smaller, job.scenario, next(iter(subjects.values())))
         ends_at = monotonic() + plan.seconds

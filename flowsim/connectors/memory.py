@@ -7,9 +7,10 @@ from itertools import chain, islice
 
 from flowsim.connectors.sinks.committables.commit_request import CommitRequest
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
+from flowsim.connectors.sinks.sink_writer_checkpoints import CommittingSinkWriter
 from flowsim.connectors.source import BlockReader
 from flowsim.errors import BadInput
-from flowsim.operators.sink import InitContext
+from flowsim.operators.sink import InitContext, SinkWriter
 from flowsim.values.closed_set import checked_copy
 
 
@@ -63,17 +64,19 @@ class CollectSink:
         at_once = self.delivery is not DeliveryGuarantee.EXACTLY_ONCE
         return {"delivery": self.delivery.value} if at_once else {}
 
-    def create_writer(self, context: InitContext) -> CommittingCollectWriter:
+    def create_writer(self, context: InitContext) -> CommittingSinkWriter[tuple[int, int]]:
         """Creates the writer of one subtask in a job with checkpoints."""
         part = self._part(context, is_new=context.attempt_number == 0)
         if self.delivery is DeliveryGuarantee.EXACTLY_ONCE:
             return CommittingCollectWriter(self._staged, context)
         return CommittingCollectWriter({}, context, part)
 
-    def restore_writer(self, context: InitContext, recovered_state: Sequence[object]) -> CommittingCollectWriter:
+    def restore_writer(
+        self, context: InitContext, recovered_state: Sequence[object]
+    ) -> CommittingSinkWriter[tuple[int, int]]:
         return self.create_writer(context)
 
-    def create_direct_writer(self, context: InitContext) -> CollectWriter:
+    def create_direct_writer(self, context: InitContext) -> SinkWriter:
         """Creates the writer of one subtask in a job without checkpoints."""
         return CollectWriter(self._part(context, is_new=True))
 

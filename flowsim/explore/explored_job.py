@@ -17,6 +17,7 @@ from flowsim.explore.observed_graph import observe
 from flowsim.explore.outcome import Outcome, outcome_of, sink_name
 from flowsim.explore.parts import parts_of
 from flowsim.explore.product_search import ProductSearch
+from flowsim.explore.row_keys import KeyedCollectSink
 from flowsim.facts.recorder import Recorder
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.sim.choice_token import ChoiceToken, Recorded
@@ -61,6 +62,16 @@ class ExploredJob:
     def bounds(self) -> RunBounds:
         """The bounds of each run."""
         return self._options.bounds
+
+    @property
+    def sinks_without_keys(self) -> list[str]:
+        """The names of the sinks that ``--outcome keys`` compares in order, because the keys of their rows are not known."""
+        return [sink_name(name) for name, end in self._ends.items() if not isinstance(end, KeyedCollectSink)]
+
+    @property
+    def has_keys(self) -> bool:
+        """True if the keys of the rows of a sink are known."""
+        return len(self.sinks_without_keys) < len(self._ends)
 
     def bound_by(self, decided: int) -> None:
         """Bounds further runs by the steps of a run that ended: one that needs very many more works without end."""

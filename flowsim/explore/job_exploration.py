@@ -91,6 +91,10 @@ class JobExploration:
         """How many results were found in a space."""
         return sum(space in found.by_space for found in self.results.values())
 
+    def results_by(self, view: View) -> int:
+        """How many results there would be if only what the view compares would count."""
+        return len({found.outcome.viewed(view).digest for found in self.results.values()})
+
     def unseen(self, space: Space) -> float:
         """The share of random runs of a space that would have a result that none of them had (Good-Turing)."""
         once = sum(found.sampled[space] == 1 for found in self.results.values())

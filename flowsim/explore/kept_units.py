@@ -13,7 +13,7 @@ from flowsim.errors import BadInput
 from flowsim.explore.job_exploration import States, Worker
 from flowsim.explore.unit import Unit, UnitResult
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 class KeptUnits:

@@ -9,6 +9,7 @@ from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.building.operator_factories import sink_operator, two_phase_commit
 from flowsim.explore.job_digest import job_digest
 from flowsim.explore.observed_sinks import also_into
+from flowsim.explore.row_keys import KeyedCollectSink, row_keys
 from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
 
 
@@ -18,6 +19,7 @@ class ObservedGraph:
 
     graph: StreamGraph
     ends: dict[str, CollectSink]
+    """A ``KeyedCollectSink`` where the keys of the rows are known."""
 
     @property
     def sources(self) -> tuple[object, ...]:
@@ -36,10 +38,10 @@ def observe(job: StreamExecutionEnvironment | StreamGraph) -> ObservedGraph:
     ends: dict[str, CollectSink] = {}
     for node in original.nodes.values():
         if node.description.kind == "sink":
-            end = ends[_free_name(node.name, ends)] = CollectSink()
+            end = ends[_free_name(node.name, ends)] = _collecting(graph, node)
             graph.nodes[node.id] = also_into(end, node)
         elif node.id not in read:
-            end = ends[_free_name(node.name, ends)] = CollectSink()
+            end = ends[_free_name(node.name, ends)] = _collecting(graph, node)
             _collect_behind(graph, node, end)
     return ObservedGraph(graph, ends)
 
@@ -47,6 +49,11 @@ def observe(job: StreamExecutionEnvironment | StreamGraph) -> ObservedGraph:
 def observed_digest(graph: StreamGraph) -> str:
     """Returns the digest that the tokens of a job have that was built in Python."""
     return job_digest(observe(graph).graph)
+
+
+def _collecting(graph: StreamGraph, node: StreamNode) -> CollectSink:
+    keys = row_keys(graph, node)
+    return CollectSink() if keys is None else KeyedCollectSink(keys)
 
 
 def _free_name(name: str, taken: dict[str, CollectSink]) -> str:

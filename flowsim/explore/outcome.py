@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final, Literal
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
 from flowsim.connectors.memory import CollectSink
 from flowsim.errors import RunTooLong
-from flowsim.values.encoding import decode_shown, decode_value, encode_record
+from flowsim.explore.row_keys import KeyedCollectSink
+from flowsim.values.encoding import decode_shown, decode_value, encode_record, encode_value
 
-View = Literal["exact", "bag"]
-"""Which results count as different: ``exact``, each subtask of a sink by itself, in order; ``bag``, each sink as a
-multiset."""
+View = Literal["exact", "keys", "bag"]
+"""Which results count as different: ``exact``, each subtask of a sink by itself, in order; ``keys``, each key of a sink by
+itself, in order; ``bag``, each sink as a multiset."""
 
-VIEWS: Final[tuple[View, ...]] = ("exact", "bag")
+VIEWS: Final[tuple[View, ...]] = ("exact", "keys", "bag")
+"""Each ignores more than the one before it."""
 
 BOUND_REACHED: Final = "the run reached its bounds: it may work without end"
 """The cause of a failure of every run that was ended at its bounds."""
 
 _ON_SINK: Final = "Sink: "
+
+_Parts = tuple[tuple[bytes, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +34,35 @@ class Outcome:
 
     status: JobStatus
     cause: str
-    sinks: tuple[tuple[str, tuple[tuple[bytes, ...], ...]], ...]
+    sinks: tuple[tuple[str, _Parts], ...]
     is_bounded: bool = False
     """True if the run was ended at its bounds; what the sinks hold then is not part of the result."""
+    keys: dict[str, _Parts] = field(default_factory=dict, hash=False)
+    """The encoded keys of the rows of each sink that has them."""
+    is_by_key: bool = False
+    """True if the rows of such a sink are in parts by key, instead of subtasks."""
 
     def viewed(self, view: View) -> Outcome:
         """Returns the outcome without what a view ignores."""
         if view == "exact":
             return self
+        if view == "keys":
+            return self._by_key()
         bags = tuple((name, (tuple(sorted(row for part in parts for row in part)),)) for name, parts in self.sinks)
-        return replace(self, sinks=bags)
+        return replace(self, sinks=bags, keys={}, is_by_key=False)
+
+    def _by_key(self) -> Outcome:
+        sinks, keys_of_sinks = [], {}
+        for name, parts in self.sinks:
+            if name in self.keys:
+                by_key: dict[bytes, list[bytes]] = {}
+                for rows, keys in zip(parts, self.keys[name], strict=True):
+                    for row, key in zip(rows, keys, strict=True):
+                        by_key.setdefault(key, []).append(row)
+                parts = tuple(tuple(by_key[key]) for key in sorted(by_key))
+                keys_of_sinks[name] = tuple((key,) * len(by_key[key]) for key in sorted(by_key))
+            sinks.append((name, parts))
+        return replace(self, sinks=tuple(sinks), keys=keys_of_sinks, is_by_key=True)
 
     @property
     def digest(self) -> str:
@@ -50,6 +73,8 @@ class Outcome:
             for part in parts:
                 for row in part:
                     text.update(len(row).to_bytes(4, "big") + row)
+            for keys in self.keys.get(name, ()) if self.is_by_key else ():
+                text.update(len(keys[0]).to_bytes(4, "big") + keys[0])
         return text.hexdigest()[:16]
 
     @property
@@ -61,6 +86,13 @@ class Outcome:
     def shown_rows(self) -> dict[str, list[list[object]]]:
         """The rows for output, with a dict in place of each object: the classes of the job need not be here."""
         return self._decoded(decode_shown)
+
+    @property
+    def shown_keys(self) -> dict[str, list[object]]:
+        """The key of each part of the sinks whose rows are in parts by key."""
+        if not self.is_by_key:
+            return {}
+        return {name: [decode_shown(keys[0]) for keys in parts] for name, parts in self.keys.items()}
 
     def _decoded(self, decode: Callable[[bytes], object]) -> dict[str, list[list[object]]]:
         return {name: [[decode(row)[1] for row in part] for part in parts] for name, parts in self.sinks}  # type: ignore[index]
@@ -85,4 +117,9 @@ def outcome_of(result: JobExecutionResult, ends: Mapping[str, CollectSink]) -> O
     )
     if isinstance(result.error, RunTooLong):
         return Outcome(result.status, BOUND_REACHED, (), True)
-    return Outcome(result.status, "" if result.error is None else str(result.error), sinks)
+    keys = {
+        sink_name(name): tuple(tuple(map(encode_value, end.keys(subtask))) for subtask in range(end.parallelism))
+        for name, end in ends.items()
+        if isinstance(end, KeyedCollectSink)
+    }
+    return Outcome(result.status, "" if result.error is None else str(result.error), sinks, keys=keys)

@@ -168,6 +168,12 @@ def resolved_partitioner(graph: StreamGraph, edge: StreamEdge) -> PartitionerSpe
     return PartitionerSpec("FORWARD" if equal else "REBALANCE")
 
 
+def chained_edges(graph: StreamGraph) -> dict[int, StreamEdge]:
+    """Returns the edges that connect two operators of one chain, by their target. Raises BadInput for an invalid graph."""
+    inputs, outputs = _edges_by(graph, lambda edge: edge.target_id), _edges_by(graph, lambda edge: edge.source_id)
+    return _chained_edges(graph, _topological_order(graph, inputs, outputs), inputs)
+
+
 def _chained_edges(
     graph: StreamGraph, order: Sequence[int], inputs: Mapping[int, Sequence[StreamEdge]]
 ) -> dict[int, StreamEdge]:

@@ -18,6 +18,7 @@ from flowsim.cli.programs import ScenarioOrFunction
 from flowsim.cli.progress import count_progress
 from flowsim.cli.topics import Topic
 from flowsim.errors import BadInput
+from flowsim.explore.outcome import View
 from flowsim.explore.plan import strategies_of
 from flowsim.explore.strategies.by_name import STRATEGIES
 
@@ -68,10 +69,11 @@ Smaller = Annotated[
     ),
 ]
 OutcomeView = Annotated[
-    Literal["exact", "bag"],
+    View,
     typer.Option(
         "--outcome",
-        help="Which results differ. exact: the rows of each subtask of a sink, in order; bag: the rows of a sink, in any order.",
+        help="Which results differ. exact: the rows of each subtask of a sink, in order; keys: the rows of each key of a sink, "
+        "in order; bag: the rows of a sink, in any order.",
     ),
 ]
 StrategyName = Annotated[

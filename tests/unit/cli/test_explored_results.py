@@ -21,7 +21,7 @@ sources:
 operators:
   both: {input: [left, right], map: {add: {m: n * 2}}}
 sinks:
-  all: {input: both, collect: {}}
+  all: {input: [left, right], collect: {}}
 expect: {every_schedule: {rows: {all: 3}}}
 """
 
@@ -59,6 +59,58 @@ def test_table_names_results_and_the_command(flowsim: Any, union: str) -> None:
     assert "all: 1,2 2,4 3,6" in shown
     assert "repeat one: flowsim run union.yaml --token fx1.o." in shown
     assert "the only result" in flowsim("explore", union, "--space", "order", "--outcome", "bag").out
+
+
+KEYED = """\
+flowsim: 1
+name: keyed
+sources:
+  left: {collection: {fields: {k: string, n: long}, rows: [[a, 1]]}}
+  right: {collection: {fields: {k: string, n: long}, rows: [[b, 3]]}}
+operators:
+  sum: {input: [left, right], key_by: k, window: {count: 1}, aggregate: {n: sum(n)}}
+sinks:
+  sums: {input: sum, collect: {}}
+"""
+IN_ORDER = "  all: {input: [left, right], collect: {}}\n"
+
+
+def test_results_by_key_are_one_if_only_the_order_of_keys_differs(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "keyed.yaml").write_text(KEYED)
+    exact = flowsim("explore", "keyed.yaml", "--space", "order")
+    assert "all 2 results that the order of events can give" in exact.out
+    assert "order within each key (--outcome keys): 1 result" in exact.out
+    called = flowsim("explore", "keyed.yaml", "--space", "order", "--outcome", "keys")
+    assert "the only result that the order of events can give" in called.out
+    assert "sums: a: a,1 | b: b,3" in called.out
+    found = flowsim("explore", "keyed.yaml", "--space", "order", "--outcome", "keys", "--json").document
+    (result,) = found["results"]
+    assert (result["sinks"], result["keys"]) == ({"sums": [[["a", 1]], [["b", 3]]]}, {"sums": ["a", "b"]})
+    assert (found["results_by"], found["sinks_in_order"]) == ({"keys": 1, "bag": 1}, [])
+
+
+def test_sink_without_keys_is_compared_in_order_and_named(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "keyed.yaml").write_text(KEYED + IN_ORDER)
+    called = flowsim("explore", "keyed.yaml", "--space", "order", "--outcome", "keys")
+    assert "all 2 results that the order of events can give" in called.out
+    assert "sink all has no keys: its rows are compared in order" in called.out
+
+
+def test_job_without_keys_is_not_compared_by_key(flowsim: Any, union: str) -> None:
+    refused = flowsim("explore", union, "--outcome", "keys")
+    assert refused.code == ExitCode.BAD_INPUT
+    assert "--outcome keys: union.yaml has no sink behind key_by" in refused.err
+    assert "--outcome keys" not in flowsim("explore", union, "--space", "order").out
+
+
+def test_kept_results_in_order_are_not_continued_by_key(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "keyed.yaml").write_text(KEYED)
+    arguments = ("keyed.yaml", "--space", "order", "--resume", "kept.jsonl", "--json")
+    first = flowsim("explore", *arguments)
+    assert flowsim("explore", *arguments).document == first.document
+    refused = flowsim("explore", *arguments, "--outcome", "keys")
+    assert refused.code == ExitCode.BAD_INPUT
+    assert "outcome was exact, and is now keys" in refused.err
 
 
 def test_unfinished_exploration_says_what_is_missing(flowsim: Any, union: str) -> None:

@@ -201,6 +201,8 @@ class Deployment:
             records_state = task.trace is not None and task.trace.state is not None
             if isinstance(operator, WindowOperator) and (records_state or chained.node.batch_inputs is not None):
                 operator = without_shortcuts(operator)
+            if chained.node.on_operator is not None:
+                chained.node.on_operator(subtask.index, operator)
             edges = self._output_edges(subtask, task, chained, operator, wrappers, writers)
             failures = self._failures_of(subtask)
             if failures is not None and operator.is_source:

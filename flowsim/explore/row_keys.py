@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -35,47 +35,39 @@ class SelectedKeys:
 class CurrentKeys:
     """The current keys of a keyed operator, in the task of the sink: the rows that it leads to have its current key."""
 
-    def __init__(self, make: Callable[[], StreamOperator]) -> None:
-        self._make = make
-        self._made: list[KeyedOperator] = []
-        self._latest: dict[int, KeyedOperator] = {}
+    def __init__(self) -> None:
+        self._operators: dict[int, StreamOperator] = {}
 
-    def __call__(self) -> StreamOperator:
-        """Creates the keyed operator of one subtask."""
-        operator = self._make()
-        if isinstance(operator, KeyedOperator):
-            self._made.append(operator)
-        return operator
+    def __call__(self, subtask: int, operator: StreamOperator) -> None:
+        """Called with the operator of each subtask, in each run and after each restart."""
+        self._operators[subtask] = operator
 
     def of_subtask(self, subtask: int) -> KeySelector:
-        # A sink opens when all operators of its task are set up.
-        self._latest.update((made.ctx.subtask_index, made) for made in self._made)
-        self._made.clear()
-        operator = self._latest[subtask]
-        return lambda row: operator.current_key
+        operator = self._operators[subtask]
+        # The deployment can have put another operator in its place.
+        return lambda row: operator.current_key if isinstance(operator, KeyedOperator) else None
 
 
 def row_keys(graph: StreamGraph, end: StreamNode) -> RowKeys | None:
     """Returns the keys of the rows that reach ``end``, the last operator of a path; None if they are not known.
 
-    The nearest keyed operator is replaced in the graph by one whose current key can be read. A plain ``map`` behind
-    ``key_by`` has no current key, and behind an asynchronous operator the current key belongs to another row.
+    The nearest keyed operator is observed in the graph. A plain ``map`` behind ``key_by`` has no current key, and behind an
+    asynchronous operator the current key belongs to another row.
     """
-    chained, node = chained_edges(graph), end
+    chained, node = chained_edges(graph), graph.nodes[end.id]
     while node.key_selector is None:
         edge = chained.get(node.id)
         if edge is None or node.description.kind == "async_wait":
             return None
         node = graph.nodes[edge.source_id]
-    make = node.operator_factory
     if node.description.kind == "sink":
         return SelectedKeys(node.key_selector)
-    if isinstance(make, CurrentKeys):
-        return make
-    if not isinstance(make(), KeyedOperator):
+    if isinstance(node.on_operator, CurrentKeys):
+        return node.on_operator
+    if not isinstance(node.operator_factory(), KeyedOperator):
         return None
-    keys = CurrentKeys(make)
-    graph.nodes[node.id] = replace(node, operator_factory=keys)
+    keys = CurrentKeys()
+    graph.nodes[node.id] = replace(node, on_operator=keys)
     return keys
 
 

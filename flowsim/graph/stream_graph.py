@@ -85,6 +85,8 @@ class StreamNode:
     """Creates an operator without arguments; called once per subtask, so that subtasks share nothing."""
     description: OperatorDescription
     parallelism: int
+    on_operator: Callable[[int, StreamOperator], None] | None = None
+    """Called with the index of each subtask and its operator, before it is set up; None: no one observes them."""
     max_parallelism: int | None = None
     """Number of key groups; None: derived from the parallelism (rule 1.21)."""
     is_source: bool = False

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from flowsim.cluster.job_execution import RunOptions
+from flowsim.cluster.job_status import JobStatus
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import (
     AsyncDataStream,
@@ -22,6 +23,8 @@ from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_exploration import JobExploration, explore_job
 from flowsim.explore.outcome import Outcome, View
 from flowsim.explore.row_keys import KeyedCollectSink
+from flowsim.facts.kinds import Level
+from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.choice_token import Recorded
 from flowsim.state.descriptors import ValueStateDescriptor
 from tests.support.explore.tiny_jobs import explored
@@ -126,6 +129,29 @@ def test_sink_behind_key_by_and_side_output_have_keys() -> None:
     outcome = by_key(job(build))
     assert outcome.shown_keys["pairs"] == outcome.shown_keys["side"] == ["a", "b"]
     assert outcome.shown_rows["side"] == [["a"], ["b"]]
+
+
+def test_operator_whose_side_output_alone_is_read_has_keys_in_both() -> None:
+    def build(env: StreamExecutionEnvironment) -> None:
+        counts = pairs(env, [("b", 1), ("a", 2)]).key_by(lambda pair: pair[0]).process(Count()).name("counts")
+        counts.get_side_output(OutputTag("keys")).sink_to(CollectSink()).name("side")
+
+    assert by_key(job(build)).shown_keys == {"side": ["a", "b"], "counts": ["a", "b"]}
+
+
+def test_window_operator_with_recorded_state_and_one_with_a_fault_have_their_keys() -> None:
+    """Both are replaced when the job is deployed."""
+    rows = {"fields": {"k": "string", "n": "long"}, "rows": [["b", 1], ["a", 2], ["b", 3]]}
+    window = {"input": "t", "key_by": "k", "window": {"tumbling": "5 ms"}, "aggregate": {"n": "sum(n)"}}
+    timed = {"input": "s", "watermarks": {"timestamp": "n"}}
+    each = explored({
+        "flowsim": 1, "name": "windows", "settings": {"record_state": True}, "sources": {"s": {"collection": rows}},
+        "operators": {"t": timed, "w": window}, "sinks": {"out": {"input": "w", "collect": {}}},
+        "faults": [{"fault": "late_row_kept", "operator": "w"}],
+    })  # fmt: skip
+    recorder = MemoryRecorder(Level.FULL, records_state=True)
+    outcome = each.outcome(each.result(Recorded(), recorder)).viewed("keys")
+    assert (outcome.status, outcome.shown_keys) == (JobStatus.FINISHED, {"out": ["a", "b"]})
 
 
 def test_rows_of_a_job_with_checkpoints_have_keys_when_they_are_committed() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,7 +89,7 @@ class KeptUnits:
         self._is_writing &= result.is_whole and not result.follows_gap
         if self._is_writing:
             with self._file.open("ab") as lines:
-                lines.write(msgspec.json.encode(result) + b"\n")
+                lines.write(msgspec.json.encode(replace(result, is_interrupted=False)) + b"\n")
 
 
 def _after(unit: Unit, units: Iterator[Unit]) -> Iterator[Unit]:

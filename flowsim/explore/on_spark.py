@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.msgpack import decode, encode
 
 from flowsim.explore.job_exploration import States, Worker
 from flowsim.explore.processes import Opens
 from flowsim.explore.unit import DEFAULT, Unit, UnitResult
+from flowsim.sim.exploring_loop import Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,8 +23,17 @@ if TYPE_CHECKING:
 _UNITS_OF_A_CORE: Final = 8
 """How many units of each core are made in one Spark job, which costs 0.2 s; results are merged after it."""
 
-Task = tuple[list[tuple[int, Unit]], bytes]
-"""Units with their places among those of the job, and where the first one continues if they are those of a search."""
+_STOPS_WITHIN: Final = 300
+"""How many tenths of a second tasks have to end after Ctrl-C, before Spark cancels them and their runs are lost."""
+_ANSWER_WITHIN_S: Final = 5
+_MOST_TASKS: Final = 4096
+"""That wait for the end of an exploration at the same time; further ones are not stopped."""
+
+Place = tuple[str, int]
+"""Host and port."""
+
+Task = tuple[list[tuple[int, Unit]], States]
+"""Units with their places among those of the job, and where those of searches continue."""
 
 
 class MakesTasks:
@@ -27,9 +41,11 @@ class MakesTasks:
 
     SCHEMA: Final = "place long, result binary"
 
-    def __init__(self, opens: Opens, tasks: Sequence[Task]) -> None:
+    def __init__(self, opens: Opens, tasks: Sequence[Task], stop: Place) -> None:
+        """``stop``: the place of a ``StopLine``."""
         self._opens = opens
         self._tasks = tasks
+        self._stop = stop
 
     def __call__(self, frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         import pandas
@@ -39,45 +55,109 @@ class MakesTasks:
                 results = self._results(*self._tasks[number])
                 yield pandas.DataFrame(results, columns=["place", "result"])
 
-    def _results(self, units: Sequence[tuple[int, Unit]], state: bytes) -> list[tuple[int, bytes]]:
-        results = []
-        with self._opens() as run:
+    def _results(self, units: Sequence[tuple[int, Unit]], first: States) -> list[tuple[int, bytes]]:
+        results, states, ended = [], dict(first), set()
+        with _connected(self._stop) as stops, self._opens() as run:
             for place, unit in units:
-                result = run(unit, state, lambda: False)
+                where = unit.space, unit.strategy
+                if where in ended:
+                    continue
+                result = run(unit, states.get(where, b""), stops)
                 results.append((place, encode(result)))
                 if unit.continues:
-                    state = result.state
+                    states[where] = result.state
                     if result.has_ended:
-                        break
+                        ended.add(where)
         return results
 
 
+class StopLine:
+    """Tells the tasks on other machines when to stop: they connect, and it hangs up. Nothing is sent."""
+
+    def __init__(self, session: SparkSession) -> None:
+        settings = session.sparkContext.getConf()
+        host = settings.get("spark.driver.host", "127.0.0.1") or ""
+        address = settings.get("spark.driver.bindAddress", host) or ""
+        # The system accepts the connections; they are closed with the socket, or by ``hang_up``.
+        self._listening = socket.create_server((address, 0), backlog=_MOST_TASKS)
+        self.place: Place = (host, self._listening.getsockname()[1])
+
+    def hang_up(self, job: Future[Any]) -> None:
+        """Stops the tasks of a job, and those that begin later, until all have ended or the time is over."""
+        self._listening.settimeout(0.1)
+        for _ in range(_STOPS_WITHIN):
+            if job.done():
+                return
+            with suppress(TimeoutError):
+                while True:
+                    self._listening.accept()[0].close()
+
+    def close(self) -> None:
+        self._listening.close()
+
+
+@contextmanager
+def _connected(stop: Place) -> Iterator[Callable[[], bool]]:
+    """Returns a function that is True after the end of the connection; without a connection it never is."""
+    try:
+        line = socket.create_connection(stop, timeout=_ANSWER_WITHIN_S)
+    except OSError:
+        yield lambda: False
+        return
+    with line:
+        yield lambda: bool(wait([line], 0))
+
+
 def on_spark(session: SparkSession, opens: Opens) -> Worker:
-    """Makes the runs in the tasks of Spark jobs; the units of a search are one task, and the others depend on nothing."""
+    """Makes the runs in the tasks of Spark jobs; the units of a search are in one task, and the others depend on nothing.
+
+    At Ctrl-C the tasks end after their current run, and what they found until then is yielded.
+    """
     cores = session.sparkContext.defaultParallelism
 
     def work(units: Iterable[Unit], states: States) -> Iterator[UnitResult]:
-        planned = iter(units)
-        while batch := _batch(planned, cores * _UNITS_OF_A_CORE):
-            tasks = _tasks(batch, states, cores)
-            numbers = session.range(0, len(tasks), 1, len(tasks))
-            try:
-                rows = numbers.mapInPandas(MakesTasks(opens, tasks), MakesTasks.SCHEMA).collect()
-            except KeyboardInterrupt:
-                session.sparkContext.cancelAllJobs()
-                yield UnitResult(batch[0], is_interrupted=True)
-                return
-            is_whole = True
-            for _, content in sorted((row["place"], bytes(row["result"])) for row in rows):
-                result = decode(content, type=UnitResult)
-                states[result.unit.space, result.unit.strategy] = result.state
-                is_whole &= result.is_whole
-                result.follows_gap = not is_whole
-                yield result
-            if not is_whole:
-                return
+        planned, stop = iter(units), StopLine(session)
+        try:
+            while batch := _batch(planned, cores * _UNITS_OF_A_CORE):
+                tasks = _tasks(batch, states, cores)
+                contents, is_interrupted = _collected(session, MakesTasks(opens, tasks, stop.place), len(tasks), stop)
+                is_whole = True
+                for content in contents:
+                    result = decode(content, type=UnitResult)
+                    states[result.unit.space, result.unit.strategy] = result.state
+                    is_whole &= result.is_whole
+                    result.follows_gap = not is_whole
+                    result.is_interrupted |= is_interrupted
+                    yield result
+                if is_interrupted and not contents:
+                    yield UnitResult(batch[0], is_interrupted=True)
+                if is_interrupted or not is_whole:
+                    return
+        finally:
+            stop.close()
 
     return work
+
+
+def _collected(session: SparkSession, makes: MakesTasks, tasks: int, stop: StopLine) -> tuple[list[bytes], bool]:
+    """Returns the results of a Spark job in the order of their units, and True if Ctrl-C has ended it early."""
+    frame = session.range(0, tasks, 1, tasks).mapInPandas(makes, MakesTasks.SCHEMA)
+    is_interrupted = False
+    with ThreadPoolExecutor(1) as thread:
+        job = thread.submit(frame.collect)
+        try:
+            job.exception()
+        except KeyboardInterrupt:
+            is_interrupted = True
+            stop.hang_up(job)
+        finally:
+            if not job.done():
+                session.sparkContext.cancelAllJobs()
+    if is_interrupted and job.exception() is not None:
+        return [], True
+    return [
+        content for _, content in sorted((row["place"], bytes(row["result"])) for row in job.result())
+    ], is_interrupted
 
 
 def _batch(units: Iterator[Unit], most: int) -> list[Unit]:
@@ -91,15 +171,15 @@ def _batch(units: Iterator[Unit], most: int) -> list[Unit]:
 
 
 def _tasks(batch: Sequence[Unit], states: States, cores: int) -> list[Task]:
-    """Returns one task for each search, and the other units in as many tasks as there are cores."""
-    searches: dict[tuple[str, str], Task] = {}
-    others: list[Task] = [([], b"") for _ in range(cores)]
-    number = 0
+    """Returns a task for each core, so that all begin at once; each search is in one task, and they have equally many runs."""
+    tasks: list[Task] = [([], {}) for _ in range(cores)]
+    runs = [0] * cores
+    searches: dict[tuple[Space, str], int] = {}
     for place, unit in enumerate(batch):
-        where = unit.space, unit.strategy
+        where, number = (unit.space, unit.strategy), runs.index(min(runs))
         if unit.continues:
-            searches.setdefault(where, ([], states.get(where, b"")))[0].append((place, unit))
-        else:
-            others[number % cores][0].append((place, unit))
-            number += 1
-    return [*searches.values(), *(task for task in others if task[0])]
+            number = searches.setdefault(where, number)
+            tasks[number][1][where] = states.get(where, b"")
+        tasks[number][0].append((place, unit))
+        runs[number] += unit.runs
+    return [task for task in tasks if task[0]]

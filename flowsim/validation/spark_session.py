@@ -146,9 +146,9 @@ def _started(master: str, app_name: str, java_options: Sequence[str]) -> Iterato
     with (
         tempfile.TemporaryDirectory(prefix="flowsim-spark-") as folder,
         _environment(_spark_environment(master)),
-        _interrupt_handler_kept(),
     ):
-        session = _start(master, app_name, Path(folder), java_options)
+        with _interrupt_handler_kept():
+            session = _start(master, app_name, Path(folder), java_options)
         try:
             yield session
         finally:

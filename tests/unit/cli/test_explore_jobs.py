@@ -110,3 +110,4 @@ def test_interrupt_leaves_the_table_and_the_exploration_continues(flowsim: Any, 
     again = flowsim("explore", union, "--space", "runtime", "--runs", "40", "--resume", "kept", "--json", *LONG)
     assert (again.code, again.document["runs"]) == (0, 40)
     assert Path("kept").read_text().splitlines()[:3] == kept[:3]
+    assert not [line for line in kept if '"is_interrupted":true' in line]

@@ -45,7 +45,7 @@ class DueEvents:
         """Drops cancelled timers before the first others; returns the origins that are left."""
         for origin in list(self.origins):
             queue = self._queues[origin]
-            while queue and queue[0].cancelled():
+            while queue and queue[0]._cancelled:
                 queue.popleft()
             if not queue:
                 self.origins.remove(origin)

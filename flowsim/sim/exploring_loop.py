@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextvars import Context
-from dataclasses import dataclass
 from itertools import count
-from typing import Any, ClassVar, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol
 
 from flowsim.sim.due_events import DueEvents
 from flowsim.sim.handles import VirtualTimer
@@ -36,8 +35,7 @@ Space = Literal["order", "runtime"]
 """What is left open: only the order of what tasks receive, or everything that threads, networks and clocks decide."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """An event that can be the next step of a run."""
 
     key: OptionKey
@@ -238,7 +236,9 @@ class ExploringLoop(VirtualTimeLoop):
 
     def _end_step(self) -> None:
         if self._touched and self.step != START:
-            if any(self._has_timers(actor) for actor in self._touched if actor >= 0):
+            if CLOCK_READ not in self._touched and any(
+                self._has_timers(actor) for actor in self._touched if actor >= 0
+            ):
                 # What keeps a timer may look at the time in other ways, as idleness does.
                 self._touched.add(CLOCK_READ)
             self._source.executed(self._touched)

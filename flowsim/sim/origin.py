@@ -39,23 +39,15 @@ class Origin:
     Events of one origin keep their order. ``actor``: the actor on which the events have an effect; -1: on any.
     """
 
-    __slots__ = ("what", "actor", "numbers", "_is_immediate")
+    __slots__ = ("what", "actor", "key", "is_immediate")
 
     def __init__(self, what: What, actor: int = -1, *numbers: int, immediate: bool = False) -> None:
         self.what = what
         self.actor = actor
-        self.numbers = numbers
-        """Distinguish, with the actor, this origin from others of its kind."""
-        self._is_immediate = immediate
-
-    @property
-    def key(self) -> OptionKey:
-        return (self.what, self.actor, *self.numbers)
-
-    @property
-    def is_immediate(self) -> bool:
+        self.key: OptionKey = (what, actor, *numbers)
+        """``numbers`` distinguish, with the actor, this origin from others of its kind."""
+        self.is_immediate = immediate
         """True if the events happen at once: their place among the events of other origins has no effect."""
-        return self._is_immediate
 
     @property
     def requests_split(self) -> bool:

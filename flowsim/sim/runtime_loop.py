@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
-from flowsim.sim.exploring_loop import START, TIME, ExploringLoop, Option
+from flowsim.sim.exploring_loop import START, TIME, ExploringLoop, ExploringPolicy, Option
 from flowsim.sim.origin import Origin
 
 _NO_ACTOR: Final = -1
@@ -14,6 +14,15 @@ _AT_ONCE: Final = frozenset({"arrive", "credit", "report"})
 
 _LAST: Final = frozenset({"any_failure"})
 """By default no task fails; and nothing waits for a failure."""
+
+
+class _Options(dict[Origin | int, Option]):
+    """The options of a run: a step is an option many times."""
+
+    def __missing__(self, step: Origin | int) -> Option:
+        key = ("turn", step) if isinstance(step, int) else step.key
+        option = self[step] = Option(key, START)
+        return option
 
 
 class RuntimeLoop(ExploringLoop):
@@ -31,6 +40,10 @@ class RuntimeLoop(ExploringLoop):
     explores_time = True
     turns_are_steps: ClassVar = True
     _last_actor = _NO_ACTOR
+
+    def __init__(self, policy: ExploringPolicy, **options: Any) -> None:
+        super().__init__(policy, **options)
+        self._options = _Options()
 
     def wake(self, actor: int) -> None:
         self._touched.add(actor)
@@ -55,7 +68,7 @@ class RuntimeLoop(ExploringLoop):
             return
         steps += [origin for origin in free if origin.what in _LAST]
         self._has_begun = True
-        step = steps[self._choose([self._option(step) for step in steps])]
+        step = steps[self._choose([self._options[step] for step in steps])]
         if isinstance(step, int):
             self._touched.add(step)
             self._last_actor = step
@@ -76,13 +89,6 @@ class RuntimeLoop(ExploringLoop):
         if self._any_timer_counts():
             steps.append((self._timers[0][0], len(steps), TIME))
         return [origin for _, _, origin in sorted(steps)]
-
-    def _option(self, step: Origin | int) -> Option:
-        if isinstance(step, int):
-            return Option(("turn", step), START)
-        if step is TIME:
-            return Option(TIME.key, START)
-        return Option(step.key, START)
 
     def _any_timer_counts(self) -> bool:
         """True if a timer in the heap keeps the run alive."""

@@ -85,7 +85,7 @@ class OperatorChain:
     In a chain with branches every operator comes before its consumers, and the last branch before the other branches.
     """
 
-    __slots__ = ("wrappers", "writers", "_trace")
+    __slots__ = ("wrappers", "writers", "cost_ns", "_scale", "_trace")
 
     is_task_deployed_as_finished = False
     """True if the task was restored as finished, and its operators do not run (rule 12.100)."""
@@ -94,6 +94,9 @@ class OperatorChain:
         self.wrappers = tuple(wrappers)
         self.writers: Sequence[RecordWriter] = ()
         """The outputs of the task, set when the task is wired."""
+        self.cost_ns = sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
+        """The nominal cost in ns of a record that passes the whole chain, without costs that depend on the record."""
+        self._scale: tuple[int, int] | None = None
         self._trace = trace
 
     @property
@@ -115,13 +118,11 @@ class OperatorChain:
         clocks = (wrapper.operator.input_activity_clock for wrapper in self.wrappers)
         return [clock for clock in clocks if clock is not None]
 
-    @property
-    def cost_ns(self) -> int:
-        """The nominal cost in ns of a record that passes the whole chain, without costs that depend on the record."""
-        return sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
-
     def scale_costs(self, numerator: int, denominator: int) -> None:
         """Sets the cost of records to this share of their nominal cost."""
+        if self._scale == (numerator, denominator):
+            return
+        self._scale = numerator, denominator
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(wrapper.nominal_cost_ns * numerator // denominator)
             if wrapper.charge is not None:

@@ -308,6 +308,8 @@ class SingleInputGate:
 
         Read in every batch, so it skips unqueued remote channels: they have no buffers.
         """
+        if not self._queue and not self._local:
+            return 0
         remote = sum(channel.queued_buffers for channel in self._queue if not isinstance(channel, LocalInputChannel))
         return remote + sum(channel.queued_buffers for channel in self._local)
 

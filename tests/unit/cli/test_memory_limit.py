@@ -215,3 +215,17 @@ def test_limits_of_control_groups_are_found(
     monkeypatch.setattr(memory_watch, "OWN_CGROUPS", tmp_path / "cgroup")
     monkeypatch.setattr(memory_watch, "CGROUPS", tmp_path)
     assert list(memory_watch._cgroup_limits()) == [1234567]
+
+
+def test_limits_of_control_groups_are_read_once_in_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cgroup").write_text("0::/\n")
+    (tmp_path / "memory.max").write_text("1234567\n")
+    monkeypatch.setattr(memory_watch, "OWN_CGROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(memory_watch, "CGROUPS", tmp_path)
+    memory_watch._limits_of_process.cache_clear()
+    try:
+        assert memory_watch._limits_of_process() == (1234567,)
+        (tmp_path / "memory.max").unlink()
+        assert memory_watch._limits_of_process() == (1234567,)
+    finally:
+        memory_watch._limits_of_process.cache_clear()

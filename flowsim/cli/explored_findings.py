@@ -18,7 +18,7 @@ from flowsim.errors import BadInput
 from flowsim.explore.checked_run import CheckedRun
 from flowsim.explore.claim import broken_claim, is_broken_claim
 from flowsim.explore.outcome import BOUND_REACHED
-from flowsim.explore.shrink import shrunk
+from flowsim.explore.shrink import shortest
 from flowsim.laws.law import Outcome
 from flowsim.quantities import count_text
 from flowsim.scenario.runner import broken_invariant
@@ -138,7 +138,8 @@ def findings_of(
             continue
         progress(number, min(len(found), _SHRUNK), f"shrinking: {what}")
         subject = subjects[token.space]
-        smallest = shrunk(subject.job.with_choices(token), partial(_has, subject, what), _REPLAYS)
+        first = subject.job.with_choices(token)
+        smallest = shortest(first, subject.job.recounted, partial(_has, subject, what), _REPLAYS)
         findings.append(
             Finding(what, runs, smallest, _decisive(what, smallest, subject), with_claims(subject, smallest))
         )

@@ -20,7 +20,7 @@ from flowsim.explore.product_search import ProductSearch
 from flowsim.explore.row_keys import KeyedCollectSink
 from flowsim.facts.recorder import Recorder
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.sim.choice_token import ChoiceToken, Recorded
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Recounted, Replayed
 from flowsim.sim.exploring_loop import Space
 from flowsim.sim.sampled.by_strategy import replay
 
@@ -116,6 +116,22 @@ class ExploredJob:
         self.result(source)
         source.check_end()
         return source.token_of_choices(self.digest)
+
+    def recounted(self, token: ChoiceToken) -> ChoiceToken:
+        """Returns the same choices in the other order of turns. Raises BadInput if the token does not fit."""
+        source = Recounted(token, "sticky" if token.turns == "fair" else "fair")
+        self.result(source)
+        return source.token_of_choices(self.digest)
+
+    def choices_and_defaults(self, token: ChoiceToken) -> tuple[dict[int, int], dict[int, int]]:
+        """Returns the options of a token's choices as the loop counts them, and the default at each choice of the token."""
+        if token.turns == "sticky":
+            return dict(token.deviations), dict.fromkeys(dict(token.deviations), 0)
+        source = Replayed(token)
+        self.result(source)
+        return dict(self.recounted(token).deviations), {
+            number: default for number, (default, _) in source.defaults.items()
+        }
 
     def outcome(self, result: JobExecutionResult) -> Outcome:
         """Returns the outcome of the run that has just ended."""

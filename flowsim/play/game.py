@@ -119,17 +119,17 @@ class Game:
         Raises BadInput for a token that does not fit the job.
         """
         token.check_job(self._subject.job.digest)
-        options = dict(token.deviations)
-        given = tuple(options.get(number, 0) for number in range(max(options, default=-1) + 1))
+        options, numbers = self._subject.job.choices_and_defaults(token)
+        given = tuple(options.get(number, 0) for number in range(max((*options, *numbers), default=-1) + 1))
         defaults = {}
-        for number in options:
+        for number, default in numbers.items():
             shown = self.go_to(given[:number])
             if given[number] >= len(shown["options"]):
                 raise BadInput(
                     f"choice {number}: there are {len(shown['options'])} options, the token needs {given[number] + 1}; the job "
                     "or flowsim changed"
                 )
-            defaults[number] = shown["options"][0]
+            defaults[number] = shown["options"][default]
         self.go_to(given)
         end = self.finish()
         return {**end, "log": [{**step, "default": defaults.get(step["choice"])} for step in end["log"]]}

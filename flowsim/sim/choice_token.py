@@ -7,25 +7,28 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Final
+from typing import Final, Literal
 
 from flowsim.errors import BadInput, InvariantViolation
-from flowsim.sim.exploring_loop import ExploringPolicy, Option, Space
+from flowsim.sim.exploring_loop import START, ExploringPolicy, Option, Space
 from flowsim.sim.policy import SchedulingPolicy
 
 _VERSION: Final = 1
 """Raised when names or options of choices, or the draws of a strategy change, so that older tokens are refused."""
 
 _FORM: Final = re.compile(
-    r"fx1\.(?P<space>[orc])\.(?P<job>[A-Za-z0-9_-]{7})\."
+    r"fx1\.(?P<space>[orfc])\.(?P<job>[A-Za-z0-9_-]{7})\."
     r"((?P<choices>(?<!c.{9})[A-Za-z0-9_-]{0,1000000})|(?P<costs>(?<=c.{9})[0-9]{1,19})"
-    r"|(?P<strategy>(?<!c.{9})[a-z]+[0-9]?)\.(?P<seed>[0-9]{1,19})\.(?P<length>[0-9]{1,9})\.(?P<check>[A-Za-z0-9_-]{4}))"
+    r"|(?P<strategy>(?<![cf].{9})[a-z]+[0-9]?)\.(?P<seed>[0-9]{1,19})\.(?P<length>[0-9]{1,9})\.(?P<check>[A-Za-z0-9_-]{4}))"
 )
-_SPACES: Final[Mapping[str, Space]] = {"o": "order", "r": "runtime", "c": "runtime"}
+_SPACES: Final[Mapping[str, Space]] = {"o": "order", "r": "runtime", "f": "runtime", "c": "runtime"}
 _EXAMPLE: Final = "fx1.o.Zm9vYmE.AAEC"
 
 _LONGEST: Final = 160
 """The most characters of choices; a random run with more of them has the seed in its token."""
+
+Turns = Literal["sticky", "fair"]
+"""Which task has its turn by default, in the runtime space: the one that ran last, or one that waits if there is any."""
 
 COSTS: Final = "costs"
 """The strategy whose runs ask for no choices."""
@@ -54,11 +57,13 @@ class ChoiceToken:
     deviations: tuple[tuple[int, int], ...]
     space: Space = "order"
     sampled: Sampled | None = None
+    turns: Turns = "sticky"
 
     def __str__(self) -> str:
         of = self.sampled
         if of is None:
-            return f"fx1.{self.space[0]}.{self.job}.{_choices_text(self.deviations)}"
+            letter = "f" if self.turns == "fair" else self.space[0]
+            return f"fx1.{letter}.{self.job}.{_choices_text(self.deviations)}"
         if of.strategy == COSTS:
             return f"fx1.c.{self.job}.{of.seed}"
         return f"fx1.{self.space[0]}.{self.job}.{of.strategy}.{of.seed}.{of.choices}.{of.check}"
@@ -82,7 +87,7 @@ class ChoiceToken:
         for distance, option in zip(numbers[::2], numbers[1::2], strict=True):
             last += distance
             deviations.append((last, option))
-        return cls(job, tuple(deviations), space)
+        return cls(job, tuple(deviations), space, turns="fair" if match["space"] == "f" else "sticky")
 
     @property
     def asks_for_choices(self) -> bool:
@@ -130,6 +135,12 @@ class Recorded:
     """The token that the run repeats."""
     sampled: Sampled | None = None
     """What decides the run, if it is random."""
+    turns: Turns = "sticky"
+    """The default order in which the options of the deviations are counted."""
+    defaults: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """For each of the deviations the numbers of the default and of the chosen option in the order of the loop."""
+    _ran_last: int = START
+    """The task that ran last."""
 
     def policy(self) -> SchedulingPolicy:
         """Returns the policy of the run."""
@@ -137,12 +148,24 @@ class Recorded:
 
     def choose(self, options: Sequence[Option]) -> int:
         self.decided += 1
-        index = self.decide(options)
+        order = range(len(options)) if self.turns == "sticky" else self._fair(options)
+        index = self.decide(options if self.turns == "sticky" else [options[each] for each in order])
         if len(options) > 1:
             if index:
                 self.deviations.append((self.choices, index))
+                self.defaults[self.choices] = order[0], order[index]
             self.choices += 1
-        return index
+        what, actor = options[order[index]].key[:2]
+        if what == "turn":
+            self._ran_last = int(actor)
+        return order[index]
+
+    def _fair(self, options: Sequence[Option]) -> Sequence[int]:
+        """Returns the indices of the options if the task that ran last comes after the others that are ready."""
+        ready = [index for index, option in enumerate(options) if option.key[0] == "turn"]
+        if len(ready) < 2 or options[ready[0]].key[1] != self._ran_last:
+            return range(len(options))
+        return [*range(ready[0]), *ready[1:], ready[0], *range(ready[-1] + 1, len(options))]
 
     def decide(self, options: Sequence[Option]) -> int:
         """Returns the index of the next step."""
@@ -170,7 +193,7 @@ class Recorded:
 
     def token_of_choices(self, digest: str) -> ChoiceToken:
         """Returns the token with all choices of the run, however many there are."""
-        return ChoiceToken(job_id(digest), tuple(self.deviations), self.space)
+        return ChoiceToken(job_id(digest), tuple(self.deviations), self.space, turns=self.turns)
 
 
 class Replayed(Recorded):
@@ -179,7 +202,7 @@ class Replayed(Recorded):
     def __init__(self, token: ChoiceToken) -> None:
         if token.sampled is not None:
             raise InvariantViolation(f"the token {token} has no choices: replay repeats it")
-        super().__init__(token.space, expected=token)
+        super().__init__(token.space, expected=token, turns=token.turns)
         self._options = dict(token.deviations)
 
     def decide(self, options: Sequence[Option]) -> int:
@@ -197,6 +220,24 @@ class Replayed(Recorded):
             raise BadInput(
                 f"the run ended after {self.choices} choices, the token has a choice {last}; the job or flowsim changed"
             )
+
+
+class Recounted(Replayed):
+    """Repeats the choices of a token, and counts them in another order of turns."""
+
+    def __init__(self, token: ChoiceToken, turns: Turns) -> None:
+        super().__init__(token)
+        self.turns = turns
+        self._is_fair = token.turns == "fair"
+        self._offered: Sequence[Option] = ()
+
+    def choose(self, options: Sequence[Option]) -> int:
+        self._offered = options
+        return super().choose(options)
+
+    def decide(self, options: Sequence[Option]) -> int:
+        order = self._fair(self._offered) if self._is_fair else range(len(options))
+        return options.index(self._offered[order[super().decide(options)]])
 
 
 def _choices_text(deviations: Iterable[tuple[int, int]]) -> str:

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from flowsim.errors import BadInput
 from flowsim.explore.runs import Runs
-from flowsim.explore.shrink import shrunk
+from flowsim.explore.shrink import shortest
 from flowsim.quantities import count_text
-from flowsim.sim.choice_token import ChoiceToken, Recorded
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Recounted
 from flowsim.sim.exploring_loop import Space
 from flowsim.sim.sampled.by_strategy import replay
 from flowsim.testing.drawn import PARAMETER, is_one_of_many
@@ -191,7 +191,7 @@ class _ExploredTest:
                 # Hypothesis reduces the data first, and then runs the smallest example again.
                 raise
             kind = type(error)
-            smallest = shrunk(schedule.made, lambda token: self._failure(token, kind) is not None)
+            smallest = shortest(schedule.made, self._recounted, lambda token: self._failure(token, kind) is not None)
             failed = self._failure(smallest, kind) or error
             is_kept = self._failures.add(smallest)
             where = f" ({self._failures.file} keeps it, and the test begins with it)" if is_kept else ""
@@ -202,6 +202,13 @@ class _ExploredTest:
             )
             raise failed from None
         schedule.made  # noqa: B018  a test that runs no job is refused
+
+    def _recounted(self, token: ChoiceToken) -> ChoiceToken:
+        """Returns the same choices in the other order of turns; the test fails with them."""
+        schedule = ExploringSchedule(source=Recounted(token, "fair"))
+        with suppress(Exception):
+            self._call(schedule)
+        return schedule.made
 
     def _failure(self, token: ChoiceToken, kind: type[Exception]) -> Exception | None:
         """Returns the error of the test with these choices, if it is of this type."""

@@ -55,13 +55,16 @@ def explain(
         subject = ScenarioSubject(compiled, ["flowsim", "run", str(scenario)], "full", until_ns, run.space)
         game = Game(subject, compiled.scenario.model.name, Path(folder) / "positions", Description(compiled))
         run = subject.job.with_choices(run)
-        end = game.explained(run)
+        end = {**game.explained(run), "token": str(run)}
     document = {name: end[name] for name in ("log", "ended", "sinks", "findings", "token")}
-    return Answer(document, lambda console: _show(console, end, len(run.deviations), verbose))
+    return Answer(document, lambda console: _show(console, end, run, verbose))
 
 
-def _show(console: Console, end: Mapping[str, Any], deviations: int, verbose: bool) -> None:
-    console.print(f"{count_text(deviations, 'choice')} other than the default", style="bold")
+def _show(console: Console, end: Mapping[str, Any], run: ChoiceToken, verbose: bool) -> None:
+    turns = ", by which the task that ran last waits for the others" if run.turns == "fair" else ""
+    console.print(
+        f"{count_text(len(run.deviations), 'choice')} other than the default{turns}", style="bold", soft_wrap=True
+    )
     for step in end["log"]:
         default = step["default"]
         if default is None and not verbose:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,20 @@ def test_run_of_the_runtime_space_is_explained(flowsim: Any, pairs: str) -> None
     deviating = [step["choice"] for step in explained["log"] if step["default"] is not None]
     assert deviating == [number for number, _ in token.deviations]
     assert any(step["text"].endswith(" runs") for step in explained["log"])
+
+
+def test_token_of_fair_turns_is_explained_beside_the_defaults_of_fair_turns(flowsim: Any, pairs: str) -> None:
+    document = flowsim("explore", pairs, "--space", "runtime", "--runs", "2", "--json").document
+    job = ChoiceToken.parse(document["results"][0]["token"]).job
+    for deviations in ((), ((3, 1),), ((2, 1), (6, 1))):
+        token = ChoiceToken(job, deviations, "runtime", turns="fair")
+        explained = flowsim("explain", pairs, "--token", str(token), "--json").document
+        deviating = {step["choice"]: step for step in explained["log"] if step["default"] is not None}
+        assert list(deviating) == [number for number, _ in deviations]
+        assert all(step["text"] != step["default"] for step in deviating.values())
+        same = flowsim("run", pairs, "--token", str(token), "--out", f"out{len(deviations)}", "--json").document
+        rows = [json.dumps(list(row.values()), separators=(",", ":")) for row in same["sinks"][0]["records"]]
+        assert explained["sinks"] == [{"name": "out", "rows": rows}]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowsim.errors import BadInput
-from flowsim.sim.choice_token import COSTS, ChoiceToken, Recorded, Replayed, Sampled, is_choice_token, job_id
+from flowsim.sim.choice_token import COSTS, ChoiceToken, Recorded, Recounted, Replayed, Sampled, is_choice_token, job_id
 from flowsim.sim.exploring_loop import START, Option
 from flowsim.sim.sampled.by_strategy import SAMPLED, replay, sampled_run
 
@@ -52,6 +52,44 @@ def test_run_that_ends_before_the_last_choice_is_refused() -> None:
     again.choose(options(2))
     with pytest.raises(BadInput, match="the run ended after 1 choices, the token has a choice 2"):
         again.check_end()
+
+
+def turns(*actors: int) -> list[Option]:
+    return [
+        Option(("arrive", 7), START),
+        *(Option(("turn", actor), START) for actor in actors),
+        Option(("time", -1), START),
+    ]
+
+
+RUN = [turns(1, 2), turns(1, 2), turns(1, 2, 3), turns(2, 3)]
+"""The options of four steps, if task 1 has the first two turns and task 2 the third; the one that ran last comes first."""
+
+
+def test_task_that_ran_last_comes_after_the_others_in_fair_turns() -> None:
+    token = ChoiceToken(JOB, ((0, 1), (1, 2), (2, 1), (3, 2)), "runtime", turns="fair")
+    again = Replayed(token)
+    assert [again.choose(step) for step in RUN] == [1, 1, 2, 1], "task 1 was chosen twice, and then 2, and then 2 again"
+    assert again.token("a digest") == token
+
+
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=4))
+def test_choices_are_the_same_when_they_are_counted_in_the_other_order(chosen: list[int]) -> None:
+    first = ChoiceToken(JOB, tuple((number, index) for number, index in enumerate(chosen) if index), "runtime")
+    fair = Recounted(first, "fair")
+    assert [fair.choose(step) for step in RUN] == chosen
+    token = fair.token("a digest")
+    assert (token.turns, ChoiceToken.parse(str(token))) == ("fair", token)
+    again = Recounted(token, "sticky")
+    assert [again.choose(step) for step in RUN] == chosen
+    assert again.token("a digest") == first
+
+
+def test_fair_turns_have_a_letter_and_no_seed() -> None:
+    token = ChoiceToken(JOB, ((3, 1),), "runtime", turns="fair")
+    assert str(token).startswith("fx1.f.")
+    with pytest.raises(BadInput, match="expected a token such as"):
+        ChoiceToken.parse(f"fx1.f.{JOB}.pos.17.104.eXAm")
 
 
 def test_token_of_another_job_is_refused() -> None:

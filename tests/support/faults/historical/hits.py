@@ -8,9 +8,9 @@ from time import process_time
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.explore.shrink import shrunk
+from flowsim.explore.shrink import shortest
 from flowsim.faults.historical.bug import Bug
-from flowsim.sim.choice_token import ChoiceToken
+from flowsim.sim.choice_token import ChoiceToken, Recounted
 from flowsim.sim.sampled.by_strategy import replay
 from tests.support.faults.historical.runs import ScheduledRun, compiled_job, run_job
 from tests.support.faults.historical.strategies import Strategy
@@ -116,4 +116,10 @@ def shrunk_token(bug: Bug, run: ScheduledRun) -> ChoiceToken | None:
         except BadInput:  # the choices do not fit
             return False
 
-    return shrunk(run.choices.token_of_choices(compiled_job(bug).scenario.digest()), shows, _REPLAYS)
+    def recounted(token: ChoiceToken) -> ChoiceToken:
+        source = Recounted(token, "fair")
+        run_job(bug, ScheduledRun(source))
+        return source.token_of_choices(digest)
+
+    digest = compiled_job(bug).scenario.digest()
+    return shortest(run.choices.token_of_choices(digest), recounted, shows, _REPLAYS)

@@ -65,7 +65,7 @@ class JobExploration:
     laws: dict[str, LawCount] = field(default_factory=dict)
     """The verdicts of the checked runs."""
     findings: dict[str, tuple[ChoiceToken, int]] = field(default_factory=dict)
-    """A run of each finding, and the number of checked runs that have it."""
+    """A run of each finding, with the fewest choices, and the number of checked runs that have it."""
 
     @property
     def searched(self) -> int:
@@ -134,7 +134,7 @@ class JobExploration:
         for what, finding in part.findings.items():
             token = ChoiceToken.parse(finding.token)
             first, runs = self.findings.get(what, (token, 0))
-            if first.kind > token.kind:
+            if token.is_simpler_than(first):
                 first = token
             self.findings[what] = first, runs + finding.runs
 

@@ -67,7 +67,7 @@ class UnitFound:
 
 @dataclass(slots=True)
 class UnitFinding:
-    """What checked runs of a unit violated: the first of them, and their number."""
+    """What checked runs of a unit violated: the one with the fewest choices of its own, and their number."""
 
     token: str
     runs: int = 0
@@ -142,7 +142,10 @@ class UnitResult:
     def add_findings(self, token: ChoiceToken, found: Iterable[str]) -> None:
         """Adds what a run showed."""
         for what in found:
-            self.findings.setdefault(what, UnitFinding(str(token))).runs += 1
+            finding = self.findings.setdefault(what, UnitFinding(str(token)))
+            if token.is_simpler_than(ChoiceToken.parse(finding.token)):
+                finding.token = str(token)
+            finding.runs += 1
 
 
 class Checked(Protocol):

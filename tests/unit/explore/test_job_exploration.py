@@ -98,6 +98,17 @@ def test_token_with_the_fewest_choices_is_kept() -> None:
     assert [len(one.token.deviations) for one in found.results.values()] == [1]
 
 
+def test_finding_keeps_the_run_with_the_fewest_choices() -> None:
+    found = exploration()
+    for choices in ((3, 2), (1, 2)):
+        part = unit_of("uniform", "aa", choices)
+        for number in choices:
+            part.add_findings(ChoiceToken(job_id(""), tuple((each, 1) for each in range(number))), ["wrong"])
+        found.add(part)
+    token, runs = found.findings["wrong"]
+    assert (len(token.deviations), runs) == (1, 4)
+
+
 def test_run_with_choices_is_kept_rather_than_one_with_random_costs() -> None:
     choices, costs = (
         ChoiceToken(job_id(""), ((0, 1),), "runtime"),

@@ -33,7 +33,7 @@ LINES_OF_PYTHON = {
     "recording": 3_150,
     "report": 2_350,
     "scenario": 11_500,
-    "sim": 2_670,
+    "sim": 2_720,
     "state": 5_560,
     "streamrecord": 700,
     "studies": 1_300,

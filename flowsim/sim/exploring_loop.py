@@ -196,6 +196,17 @@ class ExploringLoop(VirtualTimeLoop):
         timers = (timer for _, _, timer in self._timers)
         return any(timer.origin is not None and timer.origin.actor == actor for timer in timers if not timer._cancelled)
 
+    def _touches_timer(self) -> bool:
+        """True if a timer waits of an actor on which the step had an effect."""
+        touched = self._touched
+        if any(origin.actor >= 0 and origin.actor in touched for origin in self._due_events.origins):
+            return True
+        for _, _, timer in self._timers:
+            origin = timer.origin
+            if origin is not None and origin.actor >= 0 and origin.actor in touched and not timer._cancelled:
+                return True
+        return False
+
     def timer_cancelled(self, timer: VirtualTimer) -> None:
         self._touched.add(CLOCK_READ)
         super().timer_cancelled(timer)
@@ -236,9 +247,7 @@ class ExploringLoop(VirtualTimeLoop):
 
     def _end_step(self) -> None:
         if self._touched and self.step != START:
-            if CLOCK_READ not in self._touched and any(
-                self._has_timers(actor) for actor in self._touched if actor >= 0
-            ):
+            if CLOCK_READ not in self._touched and self._touches_timer():
                 # What keeps a timer may look at the time in other ways, as idleness does.
                 self._touched.add(CLOCK_READ)
             self._source.executed(self._touched)

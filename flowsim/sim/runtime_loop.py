@@ -58,15 +58,24 @@ class RuntimeLoop(ExploringLoop):
 
     def _next_step(self) -> None:
         self._end_step()
-        free, due = self._free.without_cancelled(), self._due_events.without_cancelled()
-        steps: list[Origin | int] = [origin for origin in free if origin.what in _AT_ONCE]
+        due = self._due_events.without_cancelled()
+        steps: list[Origin | int] = []
+        by_time: list[Origin] = []
+        last: list[Origin] = []
+        for origin in self._free.without_cancelled():
+            if origin.what in _AT_ONCE:
+                steps.append(origin)
+            elif origin.what in _LAST:
+                last.append(origin)
+            else:
+                by_time.append(origin)
         steps += self._actors_in_order()
         steps += due
-        steps += self._by_time([origin for origin in free if origin.what not in _AT_ONCE | _LAST])
+        steps += self._by_time(by_time)
         if not steps:
             self._quiescent()
             return
-        steps += [origin for origin in free if origin.what in _LAST]
+        steps += last
         self._has_begun = True
         step = steps[self._choose([self._options[step] for step in steps])]
         if isinstance(step, int):

@@ -42,4 +42,5 @@ class PctRun(SampledRun):
         return index
 
     def _first(self, options: Sequence[Option]) -> int:
-        return max(range(len(options)), key=lambda number: self._priorities[options[number].key])
+        priorities = [self._priorities[option.key] for option in options]
+        return priorities.index(max(priorities))

@@ -22,7 +22,8 @@ class PosRun(SampledRun):
         for option in options:
             if option.key not in self._priorities:
                 self._priorities[option.key] = self.random.random()
-        index = max(range(len(options)), key=lambda number: self._priorities[options[number].key])
+        drawn = [self._priorities[option.key] for option in options]
+        index = drawn.index(max(drawn))
         self._chosen = options[index].key
         return index
 

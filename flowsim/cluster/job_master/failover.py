@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from flowsim.checkpoints.failover.execution_failure_handler import (
@@ -48,6 +49,9 @@ class RestartedTasks(Protocol):
 
     def restart_tasks(self, subtasks: Sequence[int], failure: int, *, is_global: bool) -> None:
         """Restores and starts new attempts, because of failure number ``failure``."""
+
+    def in_turn(self, action: Callable[[], None]) -> None:
+        """Runs an action behind what the job has to do before, because tasks have ended."""
 
     def on_job_status_change(self, *, is_running: bool) -> None:
         """The job leaves or reaches the state RUNNING."""
@@ -157,15 +161,17 @@ class Failover:
 
     def _restart_due(self) -> None:
         for pending in list(self._pending):
-            if not pending.is_due or pending not in self._pending:
-                continue
-            current = self._current(pending)
-            if all(self._tasks.is_terminal(subtask) for subtask in current):
-                self._pending.remove(pending)
-                self._restarted.add(pending.failure)
-                self._tasks.restart_tasks(current, pending.failure, is_global=pending.is_global)
-                if not self._pending:
-                    self._tasks.on_job_status_change(is_running=True)
+            if pending.is_due and all(self._tasks.is_terminal(subtask) for subtask in self._current(pending)):
+                self._tasks.in_turn(partial(self._restart, pending))
+
+    def _restart(self, pending: _PendingRestart) -> None:
+        if pending not in self._pending:
+            return
+        self._pending.remove(pending)
+        self._restarted.add(pending.failure)
+        self._tasks.restart_tasks(self._current(pending), pending.failure, is_global=pending.is_global)
+        if not self._pending:
+            self._tasks.on_job_status_change(is_running=True)
 
     def _current(self, pending: _PendingRestart) -> list[int]:
         """Returns the tasks that no later failure has taken over."""

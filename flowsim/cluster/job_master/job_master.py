@@ -160,11 +160,18 @@ class JobMaster:
 
     def on_task_ended(self, subtask: int) -> None:
         """The current attempt of a subtask has ended."""
-        self.failover.on_task_ended()
         self._stopped_job.on_task_ended(subtask)
+        self.failover.on_task_ended()
         if self.checkpoints is not None and all(each.has_finished for each in reversed(self.executions.subtasks)):
             # The job has finished, and its last subtasks end last: no checkpoint that waited for another one is triggered.
             self.actor.execute(self.checkpoints.coordinator.shutdown)
+
+    def in_turn(self, action: Callable[[], None]) -> None:
+        """Runs an action in the actor, if a stop with a savepoint handles the ends of tasks there; otherwise at once."""
+        if self._stopped_job.is_stopped:
+            self.actor.execute(action)
+        else:
+            action()
 
     def when_handled(self, callback: Callable[[], None]) -> None:
         """Calls back when the ends of tasks so far were handled; a stop with a savepoint handles them in the actor."""

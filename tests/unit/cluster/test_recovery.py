@@ -18,7 +18,8 @@ from flowsim.datastream.common import Time
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.window import TimeWindow, TumblingEventTimeWindows
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import Level
+from flowsim.facts.checkpoint_tables import RESTARTS
+from flowsim.facts.kinds import Level, RestartAction
 from flowsim.graph.checkpoint_settings import (
     CheckpointSettings,
     FixedDelayRestart,
@@ -212,3 +213,13 @@ def test_checkpoint_in_memory_is_restored_three_times_without_what_came_between(
     result = MiniCluster(env.stream_graph(), RunOptions(failures=tuple(failures))).run()
     assert (result.status, result.restarts) == (JobStatus.FINISHED, 3)
     assert sorted(sink.values()) == [tuple(range(0, 20, 2)), tuple(range(1, 20, 2))]
+
+
+def test_no_task_restarts_when_all_tasks_of_a_stopped_job_have_ended() -> None:
+    """Rule 12.138: the job fails first, also if the delay of the restart has passed before."""
+    recorder = MemoryRecorder(Level.FULL)
+    stop, failure = StopWithSavepoint(15 * NS_PER_MS), FailTask(SINK, in_notification=2)
+    result, _ = run(failure, actions=(stop,), restart=FixedDelayRestart(10, 0), recorder=recorder)
+    assert result.status is JobStatus.FAILED
+    actions = [row[RESTARTS.names.index("action")] for row in recorder.rows("restarts")]
+    assert RestartAction.RESTART not in actions

@@ -21,6 +21,10 @@ class Output:
         """What takes the records: the output itself, or its only consumer, which saves a call for each record."""
         return self
 
+    def charge(self, value: object) -> Output:
+        """Adds what a record costs to the clock of the task; returns what takes this record at no further cost."""
+        return self
+
     def collect(self, value: object, timestamp: int | None) -> None:
         """Takes a record."""
         raise NotImplementedError

@@ -100,6 +100,10 @@ class ChargedOutput(ForwardingOutput):
         super().__init__(output)
         self._charge = charge
 
+    def charge(self, value: Value) -> Output:
+        self._charge.add(value)
+        return self._output
+
     def collect(self, value: Value, timestamp: int | None) -> None:
         self._charge.add(value)
         self._output.collect(value, timestamp)

@@ -67,4 +67,4 @@ class DelayableTimer(Protocol):
     """
 
     def register_task(self, callback: Callable[[], None], delay_ms: int) -> Timer:
-        """Runs ``callback`` as a mail of the task after the delay."""
+        """Runs ``callback`` as a mail of the task 1 ms after the delay."""

@@ -20,7 +20,7 @@ from flowsim.watermark.watermark_to_data_output import MainWatermarkOutput
 class ManualSourceOutput:
     """Forwards watermarks and idleness of the reader.
 
-    A record after an idle time makes the stream active. Flink: SourceContext (ManualWatermarkContext).
+    A record after an idle time makes the stream active.
 
     Flink: SourceContext (ManualWatermarkContext).
     """
@@ -58,9 +58,12 @@ class ManualSourceOutput:
                 type(timestamp) is not int or timestamp > MAX_WATERMARK or timestamp < NO_TIMESTAMP
             ):
                 checked_timestamp(timestamp, f"{self._operator_name}: timestamp of a record")
+            collector = self._collector
             if self._idle:
+                # The source is idle until it has the record.
+                collector = collector.charge(value)
                 self.mark_active()
-            self._collector.collect(value, self.missing_timestamp if timestamp is None else timestamp)
+            collector.collect(value, self.missing_timestamp if timestamp is None else timestamp)
         except BaseException as error:
             note_record(error, self._operator_name, value, None)
             raise

@@ -167,7 +167,7 @@ class TaskCheckpoints:
         return self._task.clock.now_ns if self._task.is_inside else self._task.scheduler.now_ns
 
     def register_task(self, callback: Callable[[], None], delay_ms: int) -> Timer:
-        """Runs ``callback`` as a mail of the task after the delay, unless the task is ending then.
+        """Runs ``callback`` as a mail of the task 1 ms after the delay (rule 9.10), unless the task is ending then.
 
         Flink: BarrierAlignmentUtil.createRegisterTimerCallback.
         """
@@ -177,7 +177,7 @@ class TaskCheckpoints:
             with suppress(MailboxClosedException):
                 self._main_mails.execute(callback, "timer of a checkpoint")
 
-        due_ns = self._task.clock.now_ns + delay_ms * NS_PER_MS
+        due_ns = self._task.clock.now_ns + (delay_ms + 1) * NS_PER_MS
         return self._task.scheduler.call_at_ns(due_ns, fire, origin=self._task.timers.system_thread)
 
     def _prepare_input_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion[None]:

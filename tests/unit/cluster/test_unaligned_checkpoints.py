@@ -16,11 +16,13 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import DataStream, StreamExecutionEnvironment
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import Level, StoredAction
+from flowsim.facts.checkpoint_tables import CHECKPOINT_STEPS
+from flowsim.facts.kinds import CheckpointStep, Level, StoredAction
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, SavepointRestoreSettings
 from flowsim.graph.job_settings import BufferDebloatSettings
 from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.simulation import FailTask
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.requested_checkpoints import ON_REQUEST
@@ -243,3 +245,15 @@ def test_aligned_timeout_makes_a_slow_alignment_unaligned() -> None:
         assert job.violated() == set()
     assert quick.stored() == {}
     assert sum(slow.stored().values()) > 10
+
+
+def test_barriers_overtake_1_ms_after_the_aligned_timeout() -> None:
+    """Rule 9.10."""
+    job = Job(settings=replace(UNALIGNED, aligned_timeout_ms=5))
+    job.run(AT_40_MS)
+    starts = [
+        row[CHECKPOINT_STEPS.names.index("time_ns")] - START_NS
+        for row in job.recorder.rows("checkpoint_steps")
+        if row[CHECKPOINT_STEPS.names.index("step")] == CheckpointStep.ALIGNMENT_START
+    ]
+    assert min(starts) == 46 * NS_PER_MS

@@ -70,6 +70,17 @@ def test_what_a_chain_sends_before_the_pause_of_a_later_operator_leaves_before_i
     assert sorted(at_ms for name, at_ms in sent(run) if name.startswith("doubled")) == [10, 20, 45, 60]
 
 
+def test_an_idle_source_function_is_idle_until_the_end_of_its_pause() -> None:
+    """It pauses with the record, and hands it to its context behind the pause."""
+    job = JOB.replace("  words:\n", "  words:\n    legacy: true\n").replace(
+        "{record: [1], step: 1}", "{idle: true, step: 1}"
+    )
+    run = flowsim.run_scenario(f"{job}pauses: [{{task: words, from: 15 ms, to: 45 ms}}]\n", record="elements")
+    assert run.facts is not None
+    rows = [row for row in sorted(run.facts.rows("sent")) if row[1] == 0 and row[5] == ElementKind.STATUS]
+    assert [row[2] // NS_PER_MS - 1000 for row in rows] == [20, 20, 45, 45]
+
+
 @pytest.mark.parametrize(("pauses", "expected"), [("", set()), (PAUSE, {1, 2, 3})])
 def test_a_pause_leaves_data_in_flight_at_a_checkpoint(pauses: str, expected: set[int]) -> None:
     """Each subtask waits inside its first record; the barrier overtakes the second one, and the first one's output."""

@@ -106,7 +106,7 @@ class Actor:
             self._waits = False
 
     def spend(self, cost_ns: int) -> None:
-        """Blocks the body for ``cost_ns`` of virtual time; ``wake`` does not shorten it.
+        """Blocks the body for ``cost_ns`` of virtual time; ``interrupt`` shortens it, ``wake`` does not.
 
         With cost 0, and always on the real clock, the actor yields: it becomes ready again after the other ready
         actors.
@@ -117,7 +117,8 @@ class Actor:
             self._leave()
             return
         scheduler = self._scheduler
-        timer = scheduler.call_at_ns(scheduler.now_ns + cost_ns, self._spent)
+        due_ns = scheduler.now_ns + cost_ns
+        timer = scheduler.call_at_ns(due_ns, self._spent)
         self._owes = True
         try:
             while self._owes:
@@ -125,6 +126,13 @@ class Actor:
         except BaseException:
             timer.cancel()
             raise
+        if scheduler.now_ns < due_ns:
+            timer.cancel()
+
+    def interrupt(self) -> None:
+        """Ends a ``spend`` of the body now."""
+        if self._owes:
+            self._spent()
 
     def result_of(self, awaitable: Awaitable[_T]) -> _T:
         """Blocks the body until ``awaitable`` is done; returns its result or raises its error."""

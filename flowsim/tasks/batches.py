@@ -57,6 +57,8 @@ class Batches:
         "_actions",
         "_acted_ns",
         "on_standstill",
+        "_is_paused",
+        "_failure",
     )
 
     def __init__(
@@ -91,6 +93,8 @@ class Batches:
         self._times = times
         self._budget = budget
         self._start_ns = 0
+        self._is_paused = False
+        self._failure: Callable[[], None] | None = None
 
     def begin(self) -> None:
         """Starts a batch."""
@@ -158,12 +162,25 @@ class Batches:
             self.on_batch_end()
 
     def pause_until(self, until_ns: int) -> None:
-        """Stands still inside an action until a time: what came before leaves now, and mails of the pause come next."""
+        """Stands still inside an action until a time: what came before leaves now, and mails of the pause come next.
+
+        Raises the error of a failure from outside, which ends the pause.
+        """
         self.spend_and_publish()
         paused_ns = until_ns - self._clock.now_ns
         self._clock.now_ns = until_ns
+        self._is_paused = True
         self._wait(WaitKind.COST, lambda: self.actor.spend(paused_ns))
+        self._is_paused = False
         self.begin()
+        if self._failure is not None:
+            self._failure()
+
+    def fail_in_pause(self, fail: Callable[[], None]) -> None:
+        """Ends a pause with the error that ``fail`` raises, as Flink interrupts the thread of a task that fails."""
+        if self._is_paused:
+            self._failure = fail
+            self.actor.interrupt()
 
     def block(self, kind: WaitKind, ready: Callable[[], bool], reason: str) -> None:
         """Ends and publishes the batch, then waits until ``ready``."""

@@ -351,7 +351,7 @@ class StreamTask(ObservedTask):
         return self._is_inside()
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
-        """Fails the task with the error that the first ``fail`` raises, also while it waits for mail inside an element.
+        """Fails the task with the error that the first ``fail`` raises, also while it pauses or waits inside an element.
 
         Flink: Environment.failExternally.
         """
@@ -361,6 +361,7 @@ class StreamTask(ObservedTask):
         self._fails_externally = True
         with suppress(MailboxClosedException):
             self.mailbox_processor.send_control_mail(fail, "failed externally")
+        self.batches.fail_in_pause(fail)
 
     def create_processing_time(self, operator_index: int, executor: MailboxExecutor) -> OperatorProcessingTimeService:
         """Creates the processing time of one operator; its timers are mails of the operator's executor."""

@@ -125,10 +125,67 @@ OUTPUT_IS_ALIGNED, OUTPUT_IS_UNALIGNED = (
 """A barrier waits for 900 ms in the queue before a paused task (rule 12.90)."""
 
 
+OUTPUT_IS_READ_WHEN_IT_TIMES_OUT = ALIGNMENT.format(timeout="900 ms", paused="mapped")
+"""The timer of the alignment fires 1 ms after the timeout (rule 9.10)."""
+
+FAILURE_OF_A_PAUSED_TASK = """\
+flowsim: 1
+name: failure-of-a-paused-task
+settings:
+  cost: 0
+  buffer_timeout: 0
+  checkpointing: {interval: 1 h, min_pause: 1 h}
+  restart_strategy: {fixed_delay: {attempts: 3, delay: 0}}
+sources:
+  paused:
+    script:
+      fields: {id: long}
+      gap: 100 ms
+      subtasks: [[{record: [0], step: 0}, {record: [1], step: 2}, {record: [2], step: 3}]]
+  other:
+    script:
+      fields: {id: long}
+      gap: 97 ms
+      subtasks: [[{record: [10], step: 1}, {record: [11], step: 4}, {record: [12], step: 5}, {record: [13], step: 9}]]
+operators:
+  both: {input: [paused, other], parallelism: 1, map: {add: {id: id + 1}}}
+sinks:
+  out: {input: both, collect: {}, parallelism: 1}
+failures: [{fail_task: {task: paused, subtask: 0, at: 450 ms}}]
+pauses: [{task: paused, subtask: 0, from: 250 ms, to: 850 ms}]
+"""
+"""It ends the pause: the records of the other source come to the second attempts."""
+
+PAUSE_OF_AN_IDLE_SOURCE_FUNCTION = """\
+flowsim: 1
+name: pause-of-an-idle-source-function
+settings: {cost: 0, buffer_timeout: 0}
+sources:
+  s:
+    legacy: true
+    script:
+      fields: {id: long}
+      gap: 97 ms
+      subtasks: [[{idle: true, step: 3}, {record: [4], timestamp: 17, step: 4}], [{idle: true, step: 9}]]
+operators:
+  mapped: {input: s, parallelism: 1, map: {add: {id: id + 1}}}
+sinks:
+  out: {input: mapped, collect: {}}
+pauses: [{task: s, subtask: 0, from: 311 ms, to: 1331 ms}]
+"""
+"""It is idle until the end of the pause."""
+
+
 @pytest.mark.parametrize(
     "scenario",
-    [FAILURE_WHILE_A_SOURCE_PAUSES, IDLE_BEHIND_A_FULL_OPERATOR, TIMER_AT_THE_END_OF_A_PAUSE],
-    ids=["pause of an attempt", "idle", "timers in a pause"],
+    [
+        FAILURE_WHILE_A_SOURCE_PAUSES,
+        FAILURE_OF_A_PAUSED_TASK,
+        PAUSE_OF_AN_IDLE_SOURCE_FUNCTION,
+        IDLE_BEHIND_A_FULL_OPERATOR,
+        TIMER_AT_THE_END_OF_A_PAUSE,
+    ],
+    ids=["pause of an attempt", "failure in a pause", "idleness before a pause", "idle", "timers in a pause"],
 )
 def test_clocks_are_as_on_flink(scenario: str, flink_runner: FlinkRunner, tmp_path: Path) -> None:
     found = conform(flink_runner, DrawnScenario.of(scenario), tmp_path, repeats=False)
@@ -143,8 +200,9 @@ def test_clocks_are_as_on_flink(scenario: str, flink_runner: FlinkRunner, tmp_pa
         (INPUT_IS_UNALIGNED, ('[[1,"a"]]', '[[2,"a"],[3,"a"]]')),
         (OUTPUT_IS_ALIGNED, ('[[1,"a"],[2,"a"],[3,"a"]]',)),
         (OUTPUT_IS_UNALIGNED, ('[[1,"a"],[2,"a"]]', '[[3,"a"]]')),
+        (OUTPUT_IS_READ_WHEN_IT_TIMES_OUT, ('[[1,"a"],[2,"a"],[3,"a"]]',)),
     ],
-    ids=["input aligned", "input unaligned", "output aligned", "output unaligned"],
+    ids=["input aligned", "input unaligned", "output aligned", "output unaligned", "output read in time"],
 )
 def test_alignments_time_out_by_the_clock_of_the_job(
     scenario: str, commits: tuple[str, ...], flink_runner: FlinkRunner, tmp_path: Path

@@ -361,7 +361,7 @@ class StreamTask(ObservedTask):
         self._fails_externally = True
         with suppress(MailboxClosedException):
             self.mailbox_processor.send_control_mail(fail, "failed externally")
-        self.batches.fail_in_pause(fail)
+        self.working.fail_in_pause(fail)
 
     def create_processing_time(self, operator_index: int, executor: MailboxExecutor) -> OperatorProcessingTimeService:
         """Creates the processing time of one operator; its timers are mails of the operator's executor."""

@@ -70,10 +70,12 @@ def test_what_a_chain_sends_before_the_pause_of_a_later_operator_leaves_before_i
     assert sorted(at_ms for name, at_ms in sent(run) if name.startswith("doubled")) == [10, 20, 45, 60]
 
 
-def test_a_failure_in_a_pause_ends_it() -> None:
+@pytest.mark.parametrize("legacy", ["false", "true"])
+def test_a_failure_in_a_pause_ends_it(legacy: str) -> None:
     """Flink interrupts the thread. The next attempt begins at 40 ms, and its first record is in the pause again."""
     settings = "checkpointing: {unaligned: true, interval: 10 min}"
-    job = JOB.replace(settings, f"{settings}, restart_strategy: {{fixed_delay: {{attempts: 1, delay: 0}}}}")
+    job = JOB.replace("  words:\n", f"  words:\n    legacy: {legacy}\n")
+    job = job.replace(settings, f"{settings}, restart_strategy: {{fixed_delay: {{attempts: 1, delay: 0}}}}")
     job += "pauses: [{task: words, from: 25 ms, to: 75 ms}]\n"
     run = flowsim.run_scenario(f"{job}failures: [{{fail_task: {{task: words, subtask: 0, at: 40 ms}}}}]\n")
     assert [at_ms for name, at_ms in sent(run) if name == "words"] == [10, 20, 75, 75, 75, 100]

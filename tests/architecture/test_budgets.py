@@ -12,7 +12,7 @@ PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
     "cli": 8_440,
-    "cluster": 5_720,
+    "cluster": 5_723,
     "conform": 3_490,
     "connectors": 9_980,
     "datastream": 6_090,
@@ -37,7 +37,7 @@ LINES_OF_PYTHON = {
     "state": 5_560,
     "streamrecord": 700,
     "studies": 1_300,
-    "tasks": 6_310,
+    "tasks": 6_337,
     "testing": 6_750,
     "timers": 1_000,
     "trace": 2_600,

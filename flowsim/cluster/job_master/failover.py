@@ -123,7 +123,9 @@ class Failover:
 
     def on_task_ended(self) -> None:
         """A task has ended; tasks whose delay has passed may restart now."""
-        self._restart_due()
+        for pending in list(self._pending):
+            if pending.is_due and all(self._tasks.is_terminal(subtask) for subtask in self._current(pending)):
+                self._tasks.in_turn(partial(self._restart, pending))
 
     def close(self) -> None:
         """Drops the pending restarts."""
@@ -150,28 +152,19 @@ class Failover:
         for subtask in result.tasks_to_restart:
             self._tasks.cancel_task(subtask)
         when_ns = self._scheduler.now_ns + result.restart_delay_ms * NS_PER_MS
-        self._scheduler.call_at_ns(when_ns, self._due(pending), origin=self._origin)
+        self._scheduler.call_at_ns(when_ns, partial(self._on_due, pending), origin=self._origin)
 
-    def _due(self, pending: _PendingRestart) -> Callable[[], None]:
-        def on_due() -> None:
-            pending.is_due = True
-            self._restart_due()
-
-        return on_due
-
-    def _restart_due(self) -> None:
-        for pending in list(self._pending):
-            if pending.is_due and all(self._tasks.is_terminal(subtask) for subtask in self._current(pending)):
-                self._tasks.in_turn(partial(self._restart, pending))
+    def _on_due(self, pending: _PendingRestart) -> None:
+        pending.is_due = True
+        self.on_task_ended()
 
     def _restart(self, pending: _PendingRestart) -> None:
-        if pending not in self._pending:
-            return
-        self._pending.remove(pending)
-        self._restarted.add(pending.failure)
-        self._tasks.restart_tasks(self._current(pending), pending.failure, is_global=pending.is_global)
-        if not self._pending:
-            self._tasks.on_job_status_change(is_running=True)
+        if pending in self._pending:
+            self._pending.remove(pending)
+            self._restarted.add(pending.failure)
+            self._tasks.restart_tasks(self._current(pending), pending.failure, is_global=pending.is_global)
+            if not self._pending:
+                self._tasks.on_job_status_change(is_running=True)
 
     def _current(self, pending: _PendingRestart) -> list[int]:
         """Returns the tasks that no later failure has taken over."""

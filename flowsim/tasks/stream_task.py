@@ -356,8 +356,7 @@ class StreamTask(ObservedTask):
         Flink: Environment.failExternally.
         """
         if self._fails_externally:
-            # These mails are urgent, so the last one would come first.
-            return
+            return  # These mails are urgent, so the last one would come first.
         self._fails_externally = True
         with suppress(MailboxClosedException):
             self.mailbox_processor.send_control_mail(fail, "failed externally")

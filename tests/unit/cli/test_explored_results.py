@@ -21,7 +21,7 @@ sources:
 operators:
   both: {input: [left, right], map: {add: {m: n * 2}}}
 sinks:
-  all: {input: [left, right], collect: {}}
+  all: {input: both, collect: {}}
 expect: {every_schedule: {rows: {all: 3}}}
 """
 

@@ -20,7 +20,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .PHONY: help install core demo test pytest test-quick release-check test-pure test-no-compiler compiled-tests test-reports hostile coverage law-mutants lint format docs notebooks site changelog bench \
 	bench-judge soak lock hunt \
-	report-assets report-pictures clean
+	pyflink-tests pyflink-conform report-assets report-pictures clean
 
 help: ## Shows this list.
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -60,7 +60,7 @@ test: $(FLINK_STAMP) $(SPARK_CLASSES) core ## Everything that must be green: ruf
 	@$(MAKE) --no-print-directory -j2 lint pytest
 
 pytest: compiled-tests
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not release"
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not release and not pyflink"
 
 test-quick: core ## The unit tests for daily work: those that need no Java, Spark, browser or database, and are not slow.
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not spark and not differential and not browser and not postgres" \
@@ -92,6 +92,9 @@ test-reports: core ## Every view of the reports of all scenarios in Chromium, in
 # The files of PyFlink stay where the user has them.
 pyflink-tests: core ## PyFlink's own tests of windows and streams on flowsim: make pyflink-tests PYFLINK=path/to/flink-python.
 	$(BIN)/python -m tests.support.pyflink_tests "$(PYFLINK)"
+
+pyflink-conform: core ## Programs on the real PyFlink, which is installed into the user's cache (850 MB); make test has its saved answers.
+	$(BIN)/python -m pytest -q -m pyflink tests/differential/test_conform_pyflink.py
 
 hostile: core ## Every case of tests/hostile; make test runs about 100 of them.
 	$(BIN)/python -m pytest -q tests/hostile tests/unit/laws/test_implausible_descriptions.py --hostile

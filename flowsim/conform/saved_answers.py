@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from flowsim.conform.compared_job import ComparedJob
 from flowsim.conform.seen import Answer, SeenElement
 from flowsim.errors import BadInput
 
@@ -19,21 +18,14 @@ FLINK_VERSION: Final = "2.3.0"
 
 @dataclass(frozen=True)
 class SavedAnswers:
-    """The answers of all repetitions to one job."""
+    """The answers of all repetitions to one job or program."""
 
     name: str
     digests: Sequence[str]
-    """The digest of each phase."""
+    """The digest of each phase; of a program, that of the program."""
     scenario: str | None
-    """The text of the scenario; None for a job that Python builds."""
+    """The text of the scenario or program; None for a job that a function builds."""
     runs: Sequence[Sequence[Answer]]
-
-    @staticmethod
-    def of(
-        name: str, jobs: Sequence[ComparedJob], scenario: str | None, runs: Sequence[Sequence[Answer]]
-    ) -> SavedAnswers:
-        """Returns the answers to a job and its phases."""
-        return SavedAnswers(name, [job.digest() for job in jobs], scenario, runs)
 
     def write(self, folder: Path) -> Path:
         """Writes the file of this job into a folder, which is created; returns its path. Raises BadInput."""
@@ -77,12 +69,12 @@ class SavedAnswers:
             raise BadInput(f"{path}: is damaged (a run without answers): save it again")
         return saved
 
-    def check(self, jobs: Sequence[ComparedJob], folder: Path) -> None:
+    def check(self, digests: Sequence[str], folder: Path) -> None:
         """Raises BadInput if these are the answers to another job."""
-        if list(self.digests) != [job.digest() for job in jobs]:
+        if list(self.digests) != list(digests):
             raise BadInput(
-                f"{saved_path(folder, self.name)}: has the answers to another job: the scenario, or an option such as --set, "
-                "has changed since; save them again"
+                f"{saved_path(folder, self.name)}: has the answers to another job: the scenario, the program, its arguments, "
+                "or an option such as --set, has changed since; save them again"
             )
 
 

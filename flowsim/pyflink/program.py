@@ -18,7 +18,7 @@ from flowsim.pyflink.import_finder import pyflink_imports
 
 
 class ProgramFailed(FlowsimError):
-    """The program raised an error, or ended with an exit code that is not 0."""
+    """The program raised an error, or ended with an exit code that is not 0; the cause is that error or SystemExit."""
 
 
 def run_program(
@@ -47,7 +47,7 @@ def run_program(
             runpy.run_path(str(program), run_name="__main__")
         except SystemExit as ended:
             if ended.code not in (None, 0):
-                raise ProgramFailed(f"{program}: ended with exit code {ended.code}") from None
+                raise ProgramFailed(f"{program}: ended with exit code {ended.code}") from ended
         except BadInput as error:
             line = _line_of(program, error.__traceback__)
             raise BadInput(f"{program}{line}: {error}") from error

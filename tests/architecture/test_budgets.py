@@ -11,9 +11,9 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 8_440,
+    "cli": 8_590,
     "cluster": 5_723,
-    "conform": 3_490,
+    "conform": 4_190,
     "connectors": 9_980,
     "datastream": 6_090,
     "explore": 3_080,

@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from flowsim.conform.java_machine import FlinkMissing, check_installed
+from tests.support.flink.sockets import LOOPBACK, listening
 from tests.support.signals import default_signals
 
 JOB = """\
@@ -26,8 +26,6 @@ def endless(n):
 def job(env):
     env.from_collection(list(range(20))).map(endless).print()
 """
-LISTENS = "0A"
-"""The state of a listening socket in /proc/net/tcp."""
 
 
 @pytest.fixture(autouse=True)
@@ -62,19 +60,6 @@ def java_of(process: subprocess.Popen[str]) -> int:
     """The process of Java that the command started."""
     (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return int(child)
-
-
-def listening(process: int) -> Iterator[str]:
-    """The addresses at which a process listens, in hexadecimal."""
-    sockets = {os.readlink(each) for each in Path(f"/proc/{process}/fd").iterdir() if each.is_symlink()}
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
-            _, local, _, state, *rest = line.split()
-            if state == LISTENS and f"socket:[{rest[5]}]" in sockets:
-                yield local.partition(":")[0]
-
-
-LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 
 
 @pytest.mark.slow

@@ -1,9 +1,9 @@
-"""``flowsim conform``: runs a job here and on the real Flink 2.3.0, and compares what every subtask saw."""
+"""``flowsim conform``: runs a job or a program here and on the real Flink 2.3.0, and compares what came of it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,24 +13,46 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from flowsim.cli.command import Answer, command
+from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.conformance import conformance_data, show_changes, show_conformance
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.explored_conformance import Explored, explored, show_explored, sinks_of
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Seed, Set, Verbose
-from flowsim.cli.programs import ScenarioOrFunction, environment_of
+from flowsim.cli.program_conformance import PATIENCE_NS, conform_program
+from flowsim.cli.programs import ScenarioOrFunction, environment_of, is_program
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.conform.both_sides import Conformed, Here, conformed, repeated_on_flink
 from flowsim.conform.compared_job import ComparedJob, job_of_environment, jobs_of_scenario
 from flowsim.conform.conformer import FlinkRunner
 from flowsim.conform.java_machine import check_installed
+from flowsim.conform.programs.compared_program import ComparedProgram
 from flowsim.conform.saved_answers import SavedAnswers
 from flowsim.conform.settings import Difference
 from flowsim.errors import BadInput
+from flowsim.units import NS_PER_SECOND
 from flowsim.validation.java import user_cache
 
-Repeat = Annotated[int, typer.Option("--repeat", min=1, max=1_000, help="How often the job runs on Flink.")]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ARGS]", help="The arguments of a program, behind --.", show_default=False),
+]
+Repeat = Annotated[
+    int | None,
+    typer.Option(
+        "--repeat",
+        min=1,
+        max=1_000,
+        help="How often the job runs on Flink; default 5, of a program 2.",
+        show_default=False,
+    ),
+]
+Timeout = Annotated[
+    str | None,
+    typer.Option(
+        "--timeout", metavar="DURATION", help="How long a run of a program may take; default 5min.", show_default=False
+    ),
+]
 Schedules = Annotated[
     int,
     typer.Option(
@@ -62,12 +84,14 @@ ExploredRuns = Annotated[
 @command
 def conform(
     scenario: ScenarioOrFunction,
-    repeat: Repeat = 5,
+    arguments: Arguments = None,
+    repeat: Repeat = None,
     schedules: Schedules = 20,
     explored_runs: ExploredRuns = 0,
     seed: Seed = None,
     save: Save = None,
     against: Against = None,
+    timeout: Timeout = None,
     set_: Set = None,
     limit: Limit = None,
     allow_python: AllowPython = False,
@@ -75,9 +99,19 @@ def conform(
     verbose: Verbose = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a job here and on the real Flink 2.3.0, and compare what every subtask saw. Exit code 1: they differ."""
+    """Run a job here and on the real Flink 2.3.0, and compare what every subtask saw. Exit code 1: they differ.
+
+    Of a program for PyFlink, PROGRAM.py [-- ARGS], what it prints, collects and writes is compared with PyFlink 2.3.0.
+    """
     if save is not None and against is not None:
         raise BadInput("--save and --against: saved answers would be saved again; give one of them")
+    if is_program(scenario):
+        _refuse(scenario, {"--set": set_, "--limit": limit, "--explored": explored_runs, "--seed": seed}, "a program")
+        patience_ns = duration_argument("--timeout", timeout) or PATIENCE_NS
+        program = ComparedProgram(Path(scenario), arguments or (), patience_ns / NS_PER_SECOND)
+        return conform_program(program, repeat or 2, schedules, save, against, verbose, json_output)
+    _refuse(scenario, {"arguments": arguments, "--timeout": timeout}, "a job that is no program (PROGRAM.py)")
+    repeat = repeat or 5
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="flowsim-conform-")))
         asked = _asked(scenario, folder / "out", seed, set_, limit, allow_python, allow_path)
@@ -87,7 +121,7 @@ def conform(
             sinks_of(asked.jobs)
         if against is None:
             check_installed()
-        show_changes(asked.jobs)
+        show_changes(asked.changes)
         progress = stack.enter_context(count_progress("conform", json_output))
 
         def on_run(side: str, run: int, runs: int) -> None:
@@ -98,12 +132,19 @@ def conform(
             flink = _answers(asked.jobs, here, folder / "flink", repeat, on_run)
         else:
             saved = SavedAnswers.read(against, asked.name)
-            saved.check(asked.jobs, against)
+            saved.check(asked.digests, against)
             flink = saved.runs
         found = conformed(asked.jobs, here, flink, schedules, on_run)
         results = explored(asked.jobs, flink, explored_runs) if explored_runs else None
-    written = None if save is None else SavedAnswers.of(asked.name, asked.jobs, asked.text, flink).write(save)
+    written = None if save is None else SavedAnswers(asked.name, asked.digests, asked.text, flink).write(save)
     return _answer(asked, found, results, verbose, written)
+
+
+def _refuse(scenario: str, options: Mapping[str, object], of: str) -> None:
+    """Raises BadInput for an option that this kind of job does not have."""
+    for name, value in options.items():
+        if value:
+            raise BadInput(f"{scenario}: {name}: not for {of}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +155,16 @@ class _Asked:
     jobs: Sequence[ComparedJob]
     text: str | None
     """The text of the scenario."""
+
+    @property
+    def changes(self) -> list[Difference]:
+        """What the comparison changes."""
+        return [change for job in self.jobs for change in job.changes]
+
+    @property
+    def digests(self) -> list[str]:
+        """The digest of each phase."""
+        return [job.digest() for job in self.jobs]
 
 
 def _asked(
@@ -151,7 +202,7 @@ def _answers(
 
 def _answer(asked: _Asked, found: Conformed, results: Explored | None, verbose: bool, written: Path | None) -> Answer:
     code = ExitCode.FINE if found.agrees and (results is None or results.agrees) else ExitCode.BROKEN
-    document = conformance_data(asked.name, asked.jobs, found) | {
+    document = conformance_data(asked.name, asked.changes, found) | {
         "explored": None if results is None else results.data(),
         "saved": None if written is None else str(written),
         "exit_code": int(code),

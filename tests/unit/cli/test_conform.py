@@ -32,7 +32,8 @@ def save_own_answers(scenario: str = "job.yaml", seeds: tuple[int, ...] = (0,)) 
     compiled = compiled_scenario(Path(scenario), Path("out"), None, False, False, None)
     jobs = jobs_of_scenario(compiled)
     runs = [[run.answer for run in Here(jobs).run(seed)] for seed in seeds]
-    SavedAnswers.of("small-job", jobs, compiled.scenario.text, runs).write(Path("answers"))
+    digests = [job.digest() for job in jobs]
+    SavedAnswers("small-job", digests, compiled.scenario.text, runs).write(Path("answers"))
 
 
 def change(edit: Callable[[Any], object]) -> None:

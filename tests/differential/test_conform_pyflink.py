@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support.flink.sockets import LOOPBACK, listening
-from tests.support.signals import default_signals
+from tests.support.signals import default_signals, is_running
 
 pytestmark = [pytest.mark.pyflink, pytest.mark.timeout(1800)]
 
@@ -97,7 +97,7 @@ def test_ctrl_c_ends_pyflink_which_listens_on_loopback_only(tmp_path: Path) -> N
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert len(children) > 1
-    assert not any(Path(f"/proc/{each}").exists() for each in children)
+    assert not any(map(is_running, children))
     assert addresses
     assert addresses <= LOOPBACK
     assert list((tmp_path / "tmp").iterdir()) == []

@@ -1,4 +1,4 @@
-"""``flowsim conform``: runs a job or a program here and on the real Flink 2.3.0, and compares what came of it."""
+"""``flowsim conform``: runs a job or a program here and on the real Flink 2.3.0, and compares the results."""
 
 from __future__ import annotations
 

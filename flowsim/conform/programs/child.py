@@ -15,6 +15,7 @@ from flowsim.errors import BadInput
 
 _LINES_OF_ERROR: Final = 15
 _TURN_S: Final = 0.5
+_TURNS_OF_END: Final = 20
 _BYTES_OF_LINE: Final = 500
 
 
@@ -54,12 +55,21 @@ def ran(
                     )
                 on_output(_last_line(folder / "out"))
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            _end(process)
     if status:
         lines = (folder / "err").read_text(encoding="utf-8", errors="replace").splitlines()
         raise BadInput("\n".join([f"{what}: ended with exit status {status}", *lines[-_LINES_OF_ERROR:]]))
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and its descendants, which may have files in folders that are removed next."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for _ in range(_TURNS_OF_END):
+            os.killpg(process.pid, 0)
+            time.sleep(_TURN_S / 10)
+    process.wait()
 
 
 def _status(process: subprocess.Popen[bytes], patience_s: float) -> int | None:

@@ -46,7 +46,7 @@ class Outcome:
         self.exit_status, self.cause = 1, cause
 
     def watch(self, stream: Any) -> None:
-        """Lets a class of streams note what the program reads of its results, and print so that sinks can be told apart."""
+        """Lets a class of streams note what the program reads of its results, and mark the lines of each sink."""
         collect, print_stream = stream.execute_and_collect, stream.print
 
         def print_marked(self_: Any, sink_identifier: str | None = None) -> Any:

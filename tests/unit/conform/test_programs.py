@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from flowsim.conform.programs.outcome import MARK, Outcome, cause_of, python_err
 from flowsim.conform.seen import Answer
 from flowsim.connectors.file_system.folders import output_folder, output_path
 from flowsim.errors import BadInput
+from tests.support.signals import is_running
 
 
 def outcome(*prints: str) -> Outcome:
@@ -121,12 +121,7 @@ def test_late_child_is_ended_with_its_children(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"^it: has not ended after 2 s: only programs that end"):
         ran([sys.executable, "-c", code], os.environ, tmp_path, 2, "it")
     child = int((tmp_path / "out").read_text())
-    for _ in range(100):
-        if not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]:
-            break
-        time.sleep(0.05)
-    else:
-        pytest.fail("the child of the child runs on")
+    assert not is_running(child)
 
 
 def test_failed_child_shows_its_last_lines(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from flowsim.cli.command import Answer
 from flowsim.cli.conformance import PROGRAM, conformance_data, show_changes, show_conformance
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.progress import CountProgress, count_progress, shortened
-from flowsim.conform.java_machine import java_program
+from flowsim.conform.java_machine import compiler
 from flowsim.conform.programs.compared_program import NOT_COMPARED, ComparedProgram, conformed_program
 from flowsim.conform.programs.installed_pyflink import installed, python_of_pyflink
 from flowsim.conform.saved_answers import FLINK_VERSION, SavedAnswers
@@ -36,7 +36,7 @@ def conform_program(
     """Runs a program on both sides, or only here if answers are saved, and compares what it gave. Raises BadInput."""
     name, digests = program.path.name, [program.digest()]
     if against is None:
-        java_program()
+        compiler()
         python_of_pyflink()
     show_changes(NOT_COMPARED)
     with count_progress("conform", as_json) as progress:

@@ -79,14 +79,11 @@ def classpath(*, logging: bool = False) -> list[str]:
     return [str(lib / name) for name in sorted(names)]
 
 
-def compiled(cache: Path, sources: Sequence[Path]) -> Path:
-    """Returns the folder with the classes of all Java files under ``sources``.
+def compiled(cache: Path, sources: Sequence[Path], libraries: Sequence[str] | None = None) -> Path:
+    """Returns the folder with the classes of all Java files under ``sources``, which use these jars; None: Flink's and py4j's.
 
     They are compiled unless ``cache`` has them from the same text. Raises FlinkMissing without a compiler or py4j.
     """
-    _check_py4j()
-    from py4j.java_gateway import find_jar_path
-
     files = [(file.relative_to(folder), file) for folder in sources for file in sorted(folder.rglob("*.java"))]
     digest = hashlib.sha256()
     for name, file in files:
@@ -97,8 +94,8 @@ def compiled(cache: Path, sources: Sequence[Path]) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as folder:
         classes = Path(folder, "classes")
-        libraries = os.pathsep.join([*classpath(), find_jar_path()])
-        command = [str(compiler()), "-nowarn", "-Xlint:none", "-proc:none", "-cp", libraries]
+        jars_ = os.pathsep.join(_own_libraries() if libraries is None else libraries)
+        command = [str(compiler()), "-nowarn", "-Xlint:none", "-proc:none", "-cp", jars_]
         run = subprocess.run(
             [*command, "-d", str(classes), *(str(file) for _, file in files)],
             capture_output=True,
@@ -111,6 +108,13 @@ def compiled(cache: Path, sources: Sequence[Path]) -> Path:
         if not target.exists():
             classes.rename(target)
     return target
+
+
+def _own_libraries() -> list[str]:
+    _check_py4j()
+    from py4j.java_gateway import find_jar_path
+
+    return [*classpath(), find_jar_path()]
 
 
 class JavaMachine:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
+from flowsim.connectors.kafka.topics import Topics
 from flowsim.datastream.job_executor import RecordingSettings
 from flowsim.errors import Deadlock, JobFailed
 from flowsim.facts.kinds import Level
@@ -40,14 +42,16 @@ def run_program(
     schedule: Schedule = FIFO,
     level: Level = Level.FULL,
     until_ms: int | None = None,
+    topics: Mapping[str, str | Path] | None = None,
 ) -> list[JobRun]:
     """Runs a program that was written for PyFlink, as ``python PROGRAM.py ARGUMENTS``; returns the run of each of its jobs.
 
     The first job runs under the schedule, later ones under the default one. A job that fails or deadlocks ends the program;
     its run has the error. Raises BadInput for what flowsim does not do, with the line of the program, and ProgramFailed for
-    any other error of the program. What its file sinks write is deleted at the end.
+    any other error of the program. ``topics`` has the files with the records of its topics of Kafka, by name. What its sinks
+    write is deleted at the end.
     """
     executor = _InTest(schedule, level, until_ms)
     with TemporaryDirectory(prefix="flowsim-files-") as files, suppress(JobFailed, Deadlock):
-        programs.run_program(Path(program), arguments, executor, files=Path(files))
+        programs.run_program(Path(program), arguments, executor, Topics(topics), Path(files))
     return executor.runs

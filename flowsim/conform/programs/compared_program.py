@@ -17,6 +17,7 @@ from flowsim.conform.both_sides import Conformed, OnRun
 from flowsim.conform.comparison import compared
 from flowsim.conform.java_machine import JAVA_OPTIONS
 from flowsim.conform.programs.child import ran
+from flowsim.conform.programs.loopback import classes_on_loopback, home_of_flink, link_library
 from flowsim.conform.programs.outcome import MARK, Outcome
 from flowsim.conform.seen import Answer, SeenElement
 from flowsim.conform.settings import Difference
@@ -74,7 +75,13 @@ class ComparedProgram:
             "PATH": os.pathsep.join([str(python.parent), environment.get("PATH", "")]),
             "PYTHONUNBUFFERED": "1",
         }
-        answer = self._run("on PyFlink", command, environment)
+        home = home_of_flink(python)
+        classes = classes_on_loopback(home)
+        with TemporaryDirectory(prefix="flowsim-conform-") as name:
+            library = Path(name, "lib")
+            link_library(library, home, classes)
+            environment |= {"FLINK_HOME": str(home), "FLINK_LIB_DIR": str(library)}
+            answer = self._run("on PyFlink", command, environment)
         missing = re.match(r"ModuleNotFoundError: No module named '(\w+)", answer.cause or "")
         if missing:
             raise BadInput(

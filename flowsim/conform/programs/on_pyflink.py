@@ -14,7 +14,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-SETTINGS = {"parallelism.default": "1", "rest.bind-address": "localhost"}
+SETTINGS = {
+    "parallelism.default": "1",
+    "rest.bind-address": "localhost",
+    "jobmanager.bind-host": "localhost",
+    "taskmanager.bind-host": "localhost",
+}
 """Of the local cluster, unless the program sets them."""
 
 

@@ -25,11 +25,13 @@ _INSERT: Final = RowKind.INSERT
 
 
 class Row:
-    """A sequence of values, with field names when it was built from keywords, which are sorted as in PyFlink. Flink: Row.
+    """A sequence of values, with field names when it was built from keywords, in their order. Flink: Row.
+
+    Rows with the same names are equal whatever their order. ``in`` looks for a name, and for a value without names.
 
     >>> row = Row(name="ada", age=36)
-    >>> row["name"], row.age, row[0], "ada" in row
-    ('ada', 36, 36, True)
+    >>> row["name"], row.age, row[0], "name" in row
+    ('ada', 36, 'ada', True)
     >>> Person = Row("name", "age")
     >>> Person("ada", 36), Person
     (Row(name='ada', age=36), <Row('name', 'age')>)
@@ -44,9 +46,8 @@ class Row:
     def __init__(self, *args: object, **kwargs: object) -> None:
         if args and kwargs:
             raise ValueError("a Row takes values either by position or by name, not both")
-        names = tuple(sorted(kwargs))
-        object.__setattr__(self, "_values", tuple(kwargs[name] for name in names) if kwargs else args)
-        object.__setattr__(self, "_fields", names or None)
+        object.__setattr__(self, "_values", tuple(kwargs.values()) if kwargs else args)
+        object.__setattr__(self, "_fields", tuple(kwargs) or None)
         object.__setattr__(self, "_kind", _INSERT)
 
     @classmethod
@@ -117,8 +118,8 @@ class Row:
         return {name: _as_dict(value) for name, value in pairs}
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[object]:
-        """Returns the values of these fields; raises KeyError for an unknown name."""
-        return [self[name] for name in names]
+        """Returns the values of these fields, all of a row without names; raises KeyError for an unknown name."""
+        return list(self._values) if self._fields is None else [self[name] for name in names]
 
     def __getitem__(self, index: int | str | slice) -> object:
         if isinstance(index, slice):
@@ -159,12 +160,18 @@ class Row:
         return iter(self._values)
 
     def __contains__(self, value: object) -> bool:
-        return value in self._values
+        return value in (self._values if self._fields is None else self._fields)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Row:
             return NotImplemented
-        return self._fields == other._fields and self._values == other._values and self._kind is other._kind
+        if self._kind is not other._kind:
+            return False
+        if self._fields == other._fields:
+            return self._values == other._values
+        if self._fields is None or other._fields is None or sorted(self._fields) != sorted(other._fields):
+            return False
+        return list(self._values) == other.get_fields_by_names(self._fields)
 
     def __hash__(self) -> int:
         # Only for dicts in memory: Python salts the hash per process. values.java_hash_code computes Flink's hash.

@@ -210,7 +210,8 @@ class JsonRowSerializationSchema(SerializationSchema):
             return "null"
         kind = type_info.kind
         if kind is TypeKind.ROW:
-            fields = fields_of(value, type_info, "JsonRowSerializationSchema")
+            # As in Flink, which reads the fields of the type by position: the key of a message can be a part of its value.
+            fields = fields_of(value, type_info, "JsonRowSerializationSchema", more=True)
             named = zip(type_info.get_field_names(), type_info.arguments, fields, strict=True)
             return _object({name: self._text(field_type, field) for name, field_type, field in named})
         if kind in _ARRAYS and isinstance(value, list | tuple):

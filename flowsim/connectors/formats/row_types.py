@@ -28,10 +28,11 @@ def row_of(type_info: TypeInformation, values: list[object]) -> Row:
     return Row.of(values, type_info.get_field_names())
 
 
-def fields_of(value: object, type_info: TypeInformation, owner: str) -> tuple[object, ...]:
-    """Returns the fields of a row or tuple. Raises BadInput unless it has those of the type."""
-    fields = tuple(value) if isinstance(value, Row | tuple) else None
-    if fields is None or len(fields) != len(type_info.arguments):
+def fields_of(value: object, type_info: TypeInformation, owner: str, *, more: bool = False) -> tuple[object, ...]:
+    """Returns the fields of a row or tuple. Raises BadInput unless it has those of the type; ``more``: or further ones."""
+    expected = len(type_info.arguments)
+    fields = tuple(value)[: expected if more else None] if isinstance(value, Row | tuple) else None
+    if fields is None or len(fields) != expected:
         raise BadInput(f"{owner}: expected a row of type {type_info}, got {value!r:.100}")
     return fields
 

@@ -40,7 +40,7 @@ def change_of(declared: TypeInformation | None) -> Change | None:
     """Returns what PyFlink's coder of a type makes of a value; None if it changes no value of that type.
 
     FLOAT narrows, BYTE and SHORT wrap, an INT or LONG that does not fit raises ValueNotAllowed, TUPLE makes tuples, ROW
-    gives names, and times lose what Flink does not store. A value of another kind stays as it is.
+    takes fields by name and gives names, and times lose what Flink does not store. A value of another kind stays as it is.
     """
     if declared is None:
         return None
@@ -111,6 +111,8 @@ def _fields(declared: TypeInformation) -> Change:
     is_row = declared.kind is TypeKind.ROW
 
     def change(value: object) -> object:
+        if isinstance(value, Row) and is_row and value.field_names not in (None, names):
+            value = _by_names(value, names)
         if not isinstance(value, tuple | list | Row) or len(value) != len(changes):
             return value
         fields = [item if each is None else each(item) for each, item in zip(changes, value, strict=True)]
@@ -121,6 +123,14 @@ def _fields(declared: TypeInformation) -> Change:
         return Row.of(fields, names)
 
     return change
+
+
+def _by_names(row: Row, names: tuple[str, ...]) -> Row:
+    """Returns the fields of a row with names in the order of its type."""
+    missing = [name for name in names if name not in row]
+    if missing:
+        raise ValueNotAllowed(f"{row!r:.100} has no field {missing[0]!r} of its declared type: name all of {list(names)}")
+    return Row.of(row.get_fields_by_names(names), names, row.get_row_kind())
 
 
 def _items(element: TypeInformation) -> Change | None:

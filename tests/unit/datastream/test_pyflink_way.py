@@ -35,6 +35,7 @@ ROW = Types.ROW_NAMED(["a", "b"], [Types.FLOAT(), Types.STRING()])
         (Types.ROW([Types.INT(), Types.STRING()]), Row(1, "a"), Row(f0=1, f1="a")),
         (ROW, (1.1, "x"), Row(a=1.100000023841858, b="x")),
         (ROW, Row.of_kind(RowKind.DELETE, 0.5, "x"), Row.of([0.5, "x"], ["a", "b"], RowKind.DELETE)),
+        (ROW, Row.of_kind(RowKind.DELETE, b="x", c=9, a=0.5), Row.of([0.5, "x"], ["a", "b"], RowKind.DELETE)),
         (Types.LIST(Types.FLOAT()), [1.1, None], [1.100000023841858, None]),
         (Types.MAP(Types.STRING(), Types.DOUBLE()), {"a": 1}, {"a": 1.0}),
         (
@@ -60,6 +61,13 @@ def test_whole_number_beyond_its_declared_type_is_refused(declared: TypeInformat
     assert change is not None
     with pytest.raises(ValueNotAllowed, match=f"{value} does not fit its declared type {declared.name}"):
         change(value)
+
+
+def test_row_without_a_field_of_its_declared_type_is_refused() -> None:
+    change = change_of(ROW)
+    assert change is not None
+    with pytest.raises(ValueNotAllowed, match=r"^Row\(a=1\.5, c='x'\) has no field 'b' of its declared type: name all of"):
+        change(Row(a=1.5, c="x"))
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ from flowsim.values.row import Row, RowKind
 
 def test_fields_are_read_by_position_name_and_attribute() -> None:
     row = Row(name="ada", age=36)
-    assert (row[0], row["age"], row.name) == (36, 36, "ada")
-    assert (len(row), list(row), 36 in row, "age" in row) == (2, [36, "ada"], True, False)
+    assert (row[0], row["age"], row.name) == ("ada", 36, "ada")
+    assert (len(row), list(row), 36 in row, "age" in row) == (2, ["ada", 36], False, True)
+    assert (36 in Row("ada", 36), "age" in Row("ada", 36)) == (True, False)
     assert row.get_fields_by_names(["age", "name"]) == [36, "ada"]
+    assert Row("ada", 36).get_fields_by_names(["age", "name"]) == ["ada", 36]
     assert row.as_dict() == {"name": "ada", "age": 36}
 
 
@@ -30,6 +32,8 @@ def test_row_of_strings_creates_rows_with_these_names() -> None:
 def test_names_are_part_of_equality_but_not_of_hash() -> None:
     assert Row(1, 2) != Row(a=1, b=2)
     assert Row(a=1, b=2) != Row(b=1, a=2)
+    assert Row(a=1, b=2) == Row(b=2, a=1)
+    assert Row(a=1, b=2) != Row(b=2, c=1)
     assert Row(1, 2) != (1, 2)
     assert hash(Row(1, 2)) == hash(Row(a=1, b=2))
     with pytest.raises(TypeError, match="unhashable"):
@@ -94,7 +98,7 @@ def test_recursive_as_dict_converts_nested_named_rows() -> None:
 
 def test_repr_is_that_of_pyflink() -> None:
     assert repr(Row(1, "a")) == "<Row(1, 'a')>"
-    assert repr(Row(b=Row(), a=1)) == "Row(a=1, b=<Row()>)"
+    assert repr(Row(b=Row(), a=1)) == "Row(b=<Row()>, a=1)"
 
 
 def test_pickled_and_copied_rows_are_equal() -> None:

@@ -75,6 +75,14 @@ def test_nested_values_are_read_and_written() -> None:
     assert read == Row(m={"a": 1, "b": None})
 
 
+def test_first_fields_of_a_wider_row_are_written() -> None:
+    kind = Types.ROW_NAMED(["key"], [Types.STRING()])
+    schema = JsonRowSerializationSchema.builder().with_type_info(kind).build()
+    assert schema.serialize(Row(name="ada", age=36)) == b'{"key":"ada"}'
+    with pytest.raises(BadInput, match=r"expected a row of type ROW<key:STRING>, got <Row\(\)>"):
+        schema.serialize(Row())
+
+
 @pytest.mark.parametrize(
     ("values", "text"),
     [

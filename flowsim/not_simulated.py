@@ -113,6 +113,29 @@ NOT_SIMULATED: Final = (
 )  # fmt: skip
 
 
+DROPPED: Final = {
+    "ExternalizedCheckpointCleanup": "use ExternalizedCheckpointRetention",
+    "FlinkKafkaConsumer": "use KafkaSource",
+    "FlinkKafkaProducer": "use KafkaSink",
+    "FsStateBackend": "use HashMapStateBackend, and the option `execution.checkpointing.dir`",
+    "MemoryStateBackend": "use HashMapStateBackend",
+    "RestartStrategies": "set the options `restart-strategy.type` and those below `restart-strategy.`",
+    "RocksDBStateBackend": "use EmbeddedRocksDBStateBackend",
+    "SimpleStringEncoder": "use Encoder.simple_string_encoder()",
+    "StreamingFileSink": "use FileSink",
+    "TimeCharacteristic": "remove it: event time needs a WatermarkStrategy only",
+    "enable_externalized_checkpoints": "use set_externalized_checkpoint_retention",
+    "get_restart_strategy": "read the option `restart-strategy.type`",
+    "get_stream_time_characteristic": "remove the call: event time needs a WatermarkStrategy only",
+    "read_text_file": "use from_source with FileSource and StreamFormat.text_line_format()",
+    "set_checkpoint_storage": "set the option `execution.checkpointing.dir`",
+    "set_checkpoint_storage_dir": "set the option `execution.checkpointing.dir`",
+    "set_restart_strategy": "set the options `restart-strategy.type` and those below `restart-strategy.`",
+    "set_stream_time_characteristic": "remove the call: event time needs a WatermarkStrategy only",
+}
+"""Classes and methods of earlier versions of PyFlink that do not work in 2.3.0, and what to do instead."""
+
+
 def refuse_option(key: str, asked: str | None = None) -> None:
     """Raises BadInput if an option belongs to a feature that is not simulated; ``asked``: the call that sets it."""
     feature = feature_of_option(key)
@@ -130,10 +153,22 @@ def feature_of_module(name: str) -> NotSimulated | None:
     return next((feature for feature in NOT_SIMULATED if feature.has_module(name)), None)
 
 
+def dropped(asked: str, name: str) -> str | None:
+    """Returns the message for a name that earlier versions of PyFlink have, None for any other name."""
+    return f"{asked}: Flink 2.3.0 does not have this: {DROPPED[name]}" if name in DROPPED else None
+
+
 def missing_attribute(owner: object, name: str) -> AttributeError:
     """Returns the error for an attribute that ``owner`` does not have, with the reason if the name is known."""
     asked = f"{type(owner).__name__}.{name}"
-    for feature in NOT_SIMULATED:
-        if name in feature.methods:
-            return AttributeError(feature.message(asked), name=name, obj=owner)
+    feature = _feature_of_attribute(name)
+    message = dropped(asked, name) if feature is None else feature.message(asked)
+    if message is not None:
+        return AttributeError(message, name=name, obj=owner)
     return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}", name=name, obj=owner)
+
+
+def _feature_of_attribute(name: str) -> NotSimulated | None:
+    if name.startswith("_j_"):
+        return feature_of_module("java_gateway")
+    return next((feature for feature in NOT_SIMULATED if name in feature.methods), None)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from flowsim.datastream.common.time import Duration
 from flowsim.errors import BadInput
 from flowsim.graph.checkpoint_settings import CheckpointSettings, checked_checkpoint_settings
 from flowsim.graph.job_settings import JobSettings
+from flowsim.not_simulated import missing_attribute
 
 
 class CheckpointingMode(Enum):
@@ -38,6 +39,11 @@ class CheckpointConfig:
 
     def __init__(self, settings: JobSettings) -> None:
         self._job = settings
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute(self, name)
 
     @property
     def _settings(self) -> CheckpointSettings:

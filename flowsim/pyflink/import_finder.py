@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from flowsim.datastream.pyflink_way import pyflink_way
 from flowsim.errors import did_you_mean
-from flowsim.not_simulated import feature_of_module
+from flowsim.not_simulated import dropped, feature_of_module
 from flowsim.pyflink.layout import DEFINING_MODULES, MODULES, TYPE_VARIABLES, VERSION, home_of
 from flowsim.pyflink.refused_name import RefusedName
 
@@ -52,6 +52,9 @@ class PyFlinkFinder:
         content = vars(module)
         if name in ("", "version"):
             content |= {"__version__": VERSION, "__all__": ["__version__"]}
+            if not name:
+                # Programs look for the files of PyFlink below its folder.
+                module.__file__ = __file__
         elif name not in MODULES:
             content["__getattr__"] = _any_name(name)
         else:
@@ -73,6 +76,10 @@ class PyFlinkFinder:
         """Returns ``__getattr__`` of a module: PyFlink's also have the names of the API that they import themselves."""
 
         def get(name: str) -> object:
+            message = None if name in DEFINING_MODULES else dropped(f"{_PACKAGE}.{module}.{name}", name)
+            if message is not None:
+                # No AttributeError: an import replaces its message.
+                raise ImportError(message, name=f"{_PACKAGE}.{module}")
             if _is_package(module) or name not in DEFINING_MODULES:
                 raise AttributeError(f"module '{_PACKAGE}.{module}' of PyFlink {VERSION} has no {name!r}")
             return self._value(module, name)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from flowsim.errors import BadInput
-from flowsim.not_simulated import feature_of_module
-
-_SUCCESSORS: Final = {
-    "FlinkKafkaConsumer": "KafkaSource",
-    "FlinkKafkaProducer": "KafkaSink",
-    "StreamingFileSink": "FileSink",
-}
-"""Classes that PyFlink still names, but whose Java classes are no longer in Flink."""
+from flowsim.not_simulated import dropped, feature_of_module
 
 
 class RefusedName:
@@ -29,9 +22,9 @@ class RefusedName:
         feature = feature_of_module(self._module)
         if feature is not None:
             raise BadInput(feature.message(asked))
-        if self._name in _SUCCESSORS:
-            raise BadInput(f"{asked}: Flink 2.3.0 does not have this class: use {_SUCCESSORS[self._name]}")
-        raise BadInput(f"{asked}: flowsim does not have this class of pyflink.{self._module}")
+        raise BadInput(
+            dropped(asked, self._name) or f"{asked}: flowsim does not have this class of pyflink.{self._module}"
+        )
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         self._refuse(self._name)

@@ -63,3 +63,24 @@ def test_method_is_refused_with_its_feature_and_any_other_as_python_does() -> No
             getattr(owner, name)
         with pytest.raises(AttributeError, match=f"^'{type(owner).__name__}' object has no attribute 'nothing'$"):
             owner.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("read_text_file", "use from_source with FileSource"),
+        ("set_restart_strategy", "set the options `restart-strategy.type`"),
+        ("set_stream_time_characteristic", "remove the call: event time needs a WatermarkStrategy only"),
+    ],
+)
+def test_method_of_an_earlier_version_names_what_to_do(name: str, instead: str) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    message = rf"^StreamExecutionEnvironment\.{name}: Flink 2\.3\.0 does not have this: {instead}"
+    with pytest.raises(AttributeError, match=message):
+        getattr(env, name)
+    with pytest.raises(
+        AttributeError, match=r"^CheckpointConfig\.enable_externalized_checkpoints: .*: use set_externalized"
+    ):
+        _ = env.get_checkpoint_config().enable_externalized_checkpoints  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"_j_stream_execution_environment: .*\(the JVM behind PyFlink\)"):
+        _ = env._j_stream_execution_environment  # type: ignore[attr-defined]

@@ -129,7 +129,9 @@ def _by_names(row: Row, names: tuple[str, ...]) -> Row:
     """Returns the fields of a row with names in the order of its type."""
     missing = [name for name in names if name not in row]
     if missing:
-        raise ValueNotAllowed(f"{row!r:.100} has no field {missing[0]!r} of its declared type: name all of {list(names)}")
+        raise ValueNotAllowed(
+            f"{row!r:.100} has no field {missing[0]!r} of its declared type: name all of {list(names)}"
+        )
     return Row.of(row.get_fields_by_names(names), names, row.get_row_kind())
 
 

@@ -66,7 +66,9 @@ def test_whole_number_beyond_its_declared_type_is_refused(declared: TypeInformat
 def test_row_without_a_field_of_its_declared_type_is_refused() -> None:
     change = change_of(ROW)
     assert change is not None
-    with pytest.raises(ValueNotAllowed, match=r"^Row\(a=1\.5, c='x'\) has no field 'b' of its declared type: name all of"):
+    with pytest.raises(
+        ValueNotAllowed, match=r"^Row\(a=1\.5, c='x'\) has no field 'b' of its declared type: name all of"
+    ):
         change(Row(a=1.5, c="x"))
 
 

@@ -53,6 +53,35 @@ def test_module_has_the_names_that_it_imports_itself_and_a_package_only_its_own(
             _ = import_module("pyflink.common").OutputTag
 
 
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "from pyflink.datastream import TimeCharacteristic",
+            ": remove it: event time",
+        ),
+        ("from pyflink.datastream import ExternalizedCheckpointCleanup", r": use ExternalizedCheckpointRetention$"),
+        ("from pyflink.common.serialization import SimpleStringEncoder", r": use Encoder\.simple_string_encoder\(\)$"),
+    ],
+)
+def test_name_of_an_earlier_version_is_refused_with_its_successor(statement: str, message: str) -> None:
+    with (
+        pyflink_imports(),
+        pytest.raises(ImportError, match=rf"^pyflink\..*: Flink 2\.3\.0 does not have this.*{message}"),
+    ):
+        exec(statement, {})
+
+
+def test_restart_strategies_are_options() -> None:
+    with pyflink_imports(), pytest.raises(BadInput, match=r"set the options `restart-strategy\.type` and those below"):
+        import_module("pyflink.common").RestartStrategies.fixed_delay_restart(3, 100)
+
+
+def test_package_has_a_file_beside_which_programs_look_for_others() -> None:
+    with pyflink_imports():
+        assert Path(str(import_module("pyflink").__file__)).parent.is_dir()
+
+
 def test_unknown_module_is_refused_with_the_most_similar_name() -> None:
     with (
         pyflink_imports(),
@@ -96,9 +125,7 @@ def test_name_that_is_not_simulated_can_be_imported_and_annotated_but_not_used()
             BadInput, match=r"^PulsarSource.builder: .*\(connectors to services\): read the same records"
         ):
             import_module("pyflink.datastream.connectors").PulsarSource.builder()
-        with pytest.raises(
-            BadInput, match=r"^FlinkKafkaConsumer: Flink 2\.3\.0 does not have this class: use KafkaSource$"
-        ):
+        with pytest.raises(BadInput, match=r"^FlinkKafkaConsumer: Flink 2\.3\.0 does not have this: use KafkaSource$"):
             import_module("pyflink.datastream.connectors.kafka").FlinkKafkaConsumer("orders", None, {})
         with pytest.raises(
             BadInput, match=r"^AvroSchema.parse_string: flowsim does not have this class of pyflink.datastream"

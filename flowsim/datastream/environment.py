@@ -10,6 +10,7 @@ from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.script import ScriptedSource
 from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.datastream.building import operator_factories as factories
+from flowsim.datastream.building.collection_values import as_declared
 from flowsim.datastream.building.declared_values import change_in_pyflink_way
 from flowsim.datastream.building.transformation import Upstream
 from flowsim.datastream.checkpoint_config import CheckpointConfig, CheckpointingMode
@@ -26,9 +27,7 @@ from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceFunction
 from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.quantities import count_text
-from flowsim.values.row import Row
-from flowsim.values.types import TypeInformation, TypeKind
+from flowsim.values.types import TypeInformation
 
 
 class StreamExecutionEnvironment(JobBuilder):
@@ -118,12 +117,15 @@ class StreamExecutionEnvironment(JobBuilder):
     # Sources.
 
     def from_collection(self, collection: Iterable[object], type_info: TypeInformation | None = None) -> DataStream:
-        """Creates a stream of the values in order, at parallelism 1. With a ROW type, tuples and lists become Rows with names."""
+        """Creates a stream of the values in order, at parallelism 1.
+
+        With a ROW type, tuples, lists, dicts and objects become Rows with names; with a MAP type, objects become dicts.
+        """
         if isinstance(collection, str | bytes):
             raise TypeError(f"from_collection: expected a collection of values, got {collection!r}")
         values = list(collection)
-        if type_info is not None and type_info.kind is TypeKind.ROW:
-            values = [_as_row(value, type_info) for value in values]
+        if type_info is not None:
+            values = [as_declared(value, type_info) for value in values]
         strategy = WatermarkStrategy.no_watermarks()
         return self.from_source(CollectionSource(values), strategy, "Collection Source", type_info)
 
@@ -231,13 +233,3 @@ _IN_THIS_PROCESS = "functions run in the process of the program, with its module
 def _check_source(source: object, called: str) -> None:
     if not callable(getattr(source, "create_reader", None)):
         raise TypeError(f"{called}: expected a source such as flowsim.connectors.files.csv.CsvSource, got {source!r}")
-
-
-def _as_row(value: object, type_info: TypeInformation) -> object:
-    if not isinstance(value, tuple | list):
-        return value
-    if len(value) != len(type_info.arguments):
-        raise BadInput(
-            f"from_collection: expected {count_text(len(type_info.arguments), 'field')} of {type_info}, got {value!r}"
-        )
-    return Row.of(tuple(value), type_info.get_field_names())

@@ -44,7 +44,7 @@ def owned_groups(subtask: int, parallelism: int, max_parallelism: int) -> tuple[
 
 
 def _hash(declared: TypeInformation, value: object) -> int:
-    if value is None:
+    if value is None and declared.kind not in (TypeKind.ROW_KEY, TypeKind.PICKLED_KEY):
         return 0
     match declared.kind, value:
         case TypeKind.ROW_KEY, _:
@@ -93,7 +93,7 @@ def _hash_of_text(value: object) -> int:
 
 
 def _hash_of_pickle(inferred: TypeInformation, value: object) -> int:
-    if not is_pickled_as_in_pyflink(inferred):
+    if value is not None and not is_pickled_as_in_pyflink(inferred):
         return _hash_of_text(value)
     pickled = pickle.dumps(_key(inferred, value), 5)
     return _polynomial([31 + _polynomial(struct.unpack(f"{len(pickled)}b", pickled), start=1)], start=1)

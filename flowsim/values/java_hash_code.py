@@ -25,6 +25,7 @@ from flowsim.values.types import TypeInformation, TypeKind, as_type, is_pickled_
 # Looking an enum member up takes longer than hashing a number.
 _BY_VALUE: Final = TypeKind.PICKLED_BYTE_ARRAY
 _LONGS: Final = TypeKind.LONG
+_OF_PYFLINK: Final = (TypeKind.ROW_KEY, TypeKind.PICKLED_KEY)
 
 _WORD: Final = 0xFFFFFFFF
 _INT_BITS: Final = {TypeKind.BYTE: 8, TypeKind.SHORT: 16, TypeKind.INT: 32, TypeKind.LONG: 64}
@@ -44,17 +45,21 @@ def java_hash(value: object, declared: str | TypeInformation | None = None) -> i
 
 
 def key_hash(key: object, declared: str | TypeInformation | None = None) -> int:
-    """Returns Java's hash code of a key; raises NullKey for None, which is never a key (rule 1.22)."""
-    if key is None:
+    """Returns Java's hash code of a key; raises NullKey for None, which is never a key (rule 1.22).
+
+    PyFlink puts each key into a Row, or pickles it, so None is a key of a program for PyFlink.
+    """
+    key_type = as_type(declared)
+    if key is None and (key_type is None or key_type.kind not in _OF_PYFLINK):
         raise NullKey("a key is None: Flink does not allow null keys; return another key or drop the record")
-    return java_hash(key, declared)
+    return java_hash(key, key_type)
 
 
 def _hash(value: object, declared: TypeInformation | None) -> int:
     """Returns the hash, or any number that is equal to it modulo 2^32."""
-    if value is None:
-        return 0
     kind = _BY_VALUE if declared is None else declared.kind
+    if value is None and kind not in _OF_PYFLINK:
+        return 0
     # Tested first: every new key of an operator or a map state is hashed, and most are whole numbers.
     if type(value) is int and (kind is _BY_VALUE or kind is _LONGS) and INT_MIN <= value <= INT_MAX:
         return _long(value)
@@ -180,7 +185,7 @@ _BY_TEXT: Final = (
 
 
 def _pickled_key(value: object) -> int:
-    if not is_pickled_as_in_pyflink(infer_type(value)):
+    if value is not None and not is_pickled_as_in_pyflink(infer_type(value)):
         return _string(json_text(value))
     # A pickle refers to a part that occurs again, so its bytes depend on which parts are one object: none of a copy are.
     return _row(Row(pickle.dumps(decode_value(encode_value(value)), 5)), (None,))

@@ -31,7 +31,7 @@ _NONE_OF_FIELDS: Final = 2
 def sort_key(key: object, declared: str | TypeInformation | None = None) -> bytes:
     """Returns what has the place of a key in Flink's order of serialized keys.
 
-    Raises NullKey for None, and ValueNotAllowed for a key that does not fit its declared type.
+    Raises NullKey for None outside PyFlink, and ValueNotAllowed for a key that does not fit its declared type.
 
     >>> sorted(["b", "ab", "Z", "é", "a"], key=sort_key)
     ['é', 'Z', 'a', 'b', 'ab']
@@ -59,7 +59,7 @@ def _bytes(value: object, declared: TypeInformation | None) -> bytes:
             return _counted(value, value)
         case TypeKind.ROW_KEY, _:
             return _row((value,), arguments)
-        case TypeKind.PICKLED_KEY, _ if is_pickled_as_in_pyflink(infer_type(value)):
+        case TypeKind.PICKLED_KEY, _ if value is None or is_pickled_as_in_pyflink(infer_type(value)):
             content = pickle.dumps(decode_value(encode_value(value)), 5)
             return b"\0" + _counted(content, content)
         case TypeKind.TUPLE, tuple():

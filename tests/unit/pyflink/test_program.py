@@ -106,3 +106,20 @@ env.execute()
 def test_missing_program_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
         run_program(tmp_path / "none.py", [], ProgramExecutor())
+
+
+def test_none_is_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = """
+from pyflink.common import Types
+from pyflink.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(3)
+words = env.from_collection(["a", "", "b", ""])
+words.key_by(lambda word: word or None, Types.STRING()).reduce(lambda one, other: one + other + ".").print()
+env.execute()
+"""
+    run_program(program(tmp_path, text), [], ProgramExecutor())
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line[3:] for line in lines) == ["", ".", "a", "b"]
+    # The subtask that it has in PyFlink.
+    assert {line[:2] for line in lines if line[3:] in ("", ".")} == {"3>"}

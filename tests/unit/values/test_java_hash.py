@@ -133,6 +133,12 @@ def test_none_hashes_as_zero_but_is_refused_as_key() -> None:
         key_hash(None)
 
 
+def test_none_is_a_key_of_a_program_for_pyflink() -> None:
+    assert key_hash(None, "ROW_KEY<STRING>") == java_hash(Row(None)) == recorded_key_hash("ROW_KEY<STRING>", "null")
+    pickled = java_hash(Row(pickle.dumps(None, 5)))
+    assert key_hash(None, UNTYPED) == pickled == recorded_key_hash(UNTYPED, "null")
+
+
 def test_key_of_a_program_for_pyflink_hashes_as_a_row_with_the_key_or_its_pickle() -> None:
     assert java_hash(5, "ROW_KEY<INT>") == 31 + 31 + 5
     assert java_hash("a", "ROW_KEY<STRING>") == java_hash(Row("a"))

@@ -12,6 +12,7 @@ from flowsim.values.types import TypeInformation
 
 PRICE = Types.ROW_NAMED(["fruit", "cents"], [Types.STRING(), Types.INT()])
 TEXTS = Types.MAP(Types.STRING(), Types.STRING())
+ATTRIBUTES = {"cents": 40, "fruit": "fig", "__class__": f"{__name__}.Price"}
 
 
 class Price:
@@ -30,7 +31,7 @@ class Price:
         (Row("fig", 40), PRICE, Row(fruit="fig", cents=40)),
         ((7, Price("fig", 40)), Types.ROW([Types.INT(), PRICE]), Row(f0=7, f1=Row(fruit="fig", cents=40))),
         ((7, {"fruit": "fig"}), Types.TUPLE([Types.INT(), PRICE]), (7, Row(fruit="fig", cents=None))),
-        (Price("fig", 40), Types.MAP(Types.STRING(), Types.INT()), {"cents": 40, "fruit": "fig", "__class__": f"{__name__}.Price"}),
+        (Price("fig", 40), Types.MAP(Types.STRING(), Types.INT()), ATTRIBUTES),
         (None, PRICE, None),
         (40, Types.STRING(), 40),
     ],

@@ -125,8 +125,6 @@ DROPPED: Final = {
     "StreamingFileSink": "use FileSink",
     "TimeCharacteristic": "remove it: event time needs a WatermarkStrategy only",
     "enable_externalized_checkpoints": "use set_externalized_checkpoint_retention",
-    "get_restart_strategy": "read the option `restart-strategy.type`",
-    "get_stream_time_characteristic": "remove the call: event time needs a WatermarkStrategy only",
     "read_text_file": "use from_source with FileSource and StreamFormat.text_line_format()",
     "set_checkpoint_storage": "set the option `execution.checkpointing.dir`",
     "set_checkpoint_storage_dir": "set the option `execution.checkpointing.dir`",

@@ -15,7 +15,7 @@ LINES_OF_PYTHON = {
     "cluster": 5_723,
     "conform": 4_190,
     "connectors": 9_980,
-    "datastream": 6_090,
+    "datastream": 6_150,
     "explore": 3_080,
     "export": 1_300,
     "facts": 1_780,

@@ -1,4 +1,4 @@
-"""The values of a collection, as its declared type has them. PyFlink: TypeInformation.to_internal_type."""
+"""The values of a collection, as its declared type has them: what ``to_internal_type`` of PyFlink makes of them."""
 
 from __future__ import annotations
 

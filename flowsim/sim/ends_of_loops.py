@@ -21,3 +21,8 @@ def raise_stop() -> None:
 def raise_interrupt() -> None:
     """Ends the run as Ctrl-C does."""
     raise KeyboardInterrupt
+
+
+def raise_again(error: BaseException) -> None:
+    """Raises the error of another callback, which the queue did not run itself."""
+    raise error

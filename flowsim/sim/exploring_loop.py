@@ -11,6 +11,7 @@ from flowsim.sim.due_events import DueEvents
 from flowsim.sim.handles import VirtualTimer
 from flowsim.sim.origin import DRAWN, Drawn, OptionKey, Origin
 from flowsim.sim.policy import FifoPolicy
+from flowsim.sim.scheduler import Timer
 from flowsim.sim.virtual_time_loop import VirtualTimeLoop
 
 START: Final = -1
@@ -168,16 +169,20 @@ class ExploringLoop(VirtualTimeLoop):
             self._source.executed({actor})
         return order[index]
 
+    def reaches_turn(self, actor: int, own: Timer | None = None) -> bool:
+        """Returns False: each step is a choice."""
+        return False
+
     def _next_round(self) -> None:
         if self._queue_immediate_events():
             return
-        if self._timers and self._timers[0][0] <= self.now_ns:
+        if self._timers.has_due(self.now_ns):
             self._queue_due_timers()
             if self._ready:
                 return
-        if self._ready_actors and not self.turns_are_steps:
-            self._touched.add(self._ready_actors[0])
-            self._give_turn_to(self._ready_actors[0])
+        if self._turns.ready and not self.turns_are_steps:
+            self._touched.add(self._turns.ready[0])
+            self._give_turn_to(self._turns.ready[0])
             return
         self._next_step()
 
@@ -193,17 +198,16 @@ class ExploringLoop(VirtualTimeLoop):
         """True if a timer of the actor waits: it can come before the end of the actor's input."""
         if any(origin.actor == actor for origin in self._due_events.origins):
             return True
-        timers = (timer for _, _, timer in self._timers)
-        return any(timer.origin is not None and timer.origin.actor == actor for timer in timers if not timer._cancelled)
+        return any(timer.origin is not None and timer.origin.actor == actor for timer in self._timers)
 
     def _touches_timer(self) -> bool:
         """True if a timer waits of an actor on which the step had an effect."""
         touched = self._touched
         if any(origin.actor >= 0 and origin.actor in touched for origin in self._due_events.origins):
             return True
-        for _, _, timer in self._timers:
+        for timer in self._timers:
             origin = timer.origin
-            if origin is not None and origin.actor >= 0 and origin.actor in touched and not timer._cancelled:
+            if origin is not None and origin.actor >= 0 and origin.actor in touched:
                 return True
         return False
 
@@ -265,9 +269,8 @@ class ExploringLoop(VirtualTimeLoop):
         """True if a timer has an effect: it can come before what is in flight. Checkpoints alone would let time pass for ever."""
         return any(
             (timer.origin is None or timer.origin.what != "master")
-            and not timer._cancelled
             and (timer.daemon_while_not is None or timer.daemon_while_not())
-            for _, _, timer in self._timers
+            for timer in self._timers
         )
 
     def _any_timer_counts(self) -> bool:

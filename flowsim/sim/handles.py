@@ -18,6 +18,8 @@ class VirtualHandle(asyncio.Handle):
 
     __slots__ = ("callback", "context", "arguments")
 
+    is_event_of_task = False
+
     def __init__(self, callback: Callable[..., object], arguments: tuple[Any, ...], context: Context) -> None:
         self.callback = callback
         self.arguments = arguments
@@ -90,6 +92,11 @@ class VirtualTimer(asyncio.TimerHandle):
 
     def cancelled(self) -> bool:
         return self._cancelled
+
+    @property
+    def is_event_of_task(self) -> bool:
+        """True if it only has an effect on flowsim's tasks, not on those of asyncio."""
+        return self.propagates and self.origin is not None and self.origin.is_of_task
 
     def when(self) -> float:
         return self.when_ns / 1e9

@@ -27,6 +27,8 @@ What = Literal[
 Drawn = Literal["first_channel", "shuffle", "failed_task"]
 """What a step draws while it runs, as Flink draws a random number; each is a ``What``."""
 
+_OF_TASKS: Final = frozenset[What]({"arrive", "credit", "answer", "timer", "flush"})
+
 DRAWN: Final = frozenset[object](get_args(Drawn))
 
 OptionKey = tuple[What | int, ...]
@@ -48,6 +50,11 @@ class Origin:
         """``numbers`` distinguish, with the actor, this origin from others of its kind."""
         self.is_immediate = immediate
         """True if the events happen at once: their place among the events of other origins has no effect."""
+
+    @property
+    def is_of_task(self) -> bool:
+        """True if the events bring mails, buffers or credits to tasks: no task starts, ends or is cancelled by them."""
+        return self.what in _OF_TASKS
 
     @property
     def requests_split(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from flowsim.sim.close_down import end_others
 from flowsim.sim.origin import Origin
 from flowsim.sim.run_virtual import in_free_thread
+from flowsim.sim.scheduler import Timer
 from flowsim.sim.signal_handler import interrupts_of_run
 from flowsim.sim.unexplored import Unexplored
 
@@ -106,6 +107,10 @@ class RealClock(Unexplored):
             # One iteration of the loop must pass, or an actor that always has work would starve sockets and timers.
             self.loop.call_soon(self._resume, actor, future)
         return future
+
+    def reaches_turn(self, actor: int, own: Timer | None = None) -> bool:
+        """Returns False: sockets and timers of asyncio may come before the turn."""
+        return False
 
     def wake(self, actor: int) -> None:
         future = self._parked.get(actor)

@@ -89,14 +89,14 @@ class RuntimeLoop(ExploringLoop):
 
     def _actors_in_order(self) -> Sequence[int]:
         """The actors that are ready: the one that ran last, then as they became ready."""
-        actors, last = self._ready_actors, self._last_actor
+        actors, last = self._turns.ready, self._last_actor
         return [last, *(actor for actor in actors if actor != last)] if last in actors else actors
 
     def _by_time(self, events: list[Origin]) -> list[Origin]:
         """Free events, and the clock's way to the next timer among them, in the order of their times."""
         steps = [(self._free.first(origin).when_ns, number, origin) for number, origin in enumerate(events)]
         if self._any_timer_counts():
-            steps.append((self._timers[0][0], len(steps), TIME))
+            steps.append((self._timers.next_ns, len(steps), TIME))
         return [origin for _, _, origin in sorted(steps)]
 
     def _any_timer_counts(self) -> bool:

@@ -87,6 +87,13 @@ class Scheduler(Protocol):
         Returns after a ``wake`` *and* when the policy gave this actor its turn.
         """
 
+    def reaches_turn(self, actor: int, own: Timer | None = None) -> bool:
+        """Runs events of tasks until it is the turn of ``actor``, which waits and is not parked; in the actor's own callback.
+
+        False: something else comes before its turn, or may come; the actor must ``park``. ``own``: a timer that only wakes
+        this actor.
+        """
+
     def wake(self, actor: int) -> None:
         """Makes a parked actor ready; idempotent. If the actor is not parked, the next ``park`` finds the wake."""
 

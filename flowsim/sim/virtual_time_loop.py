@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
+import sys
 import threading
 from asyncio import Future, events
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context, copy_context
-from itertools import count, islice, repeat
+from functools import partial
+from itertools import islice, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
 from flowsim.errors import Deadlock, VirtualClockRefusal
 from flowsim.sim.asyncio_services import AsyncioServices
 from flowsim.sim.choices import Choices
 from flowsim.sim.due_events import DueEvents
-from flowsim.sim.ends_of_loops import Stop, UntilReached, raise_interrupt, raise_stop
+from flowsim.sim.ends_of_loops import Stop, UntilReached, raise_again, raise_interrupt, raise_stop
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
 from flowsim.sim.origin import Origin
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
+from flowsim.sim.scheduler import Timer
 from flowsim.sim.standstill import Livelock as Livelock
 from flowsim.sim.standstill import OnStandstill, Standstill
+from flowsim.sim.timer_heap import TimerHeap
+from flowsim.sim.turns import Turns
 from flowsim.sim.unexplored import Unexplored
 
 START_NS: Final = 1_000_000_000
 """Virtual time starts at one second: Flink treats a clock of 0 as "not started" (rule 0.5)."""
 
 _LIVELOCK_CALLBACKS: Final = 10_000_000
-_COMPACT_ABOVE: Final = 100
+_UNLIMITED: Final = sys.maxsize
 
 _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
@@ -42,9 +46,7 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
     to the next timer. If only daemon timers without pending effects are left, the run is quiescent. If the policy
     chooses events, only one of the due timers with an origin runs in a round, or a ready actor before them.
 
-    Invariants: ``now_ns`` never decreases; an actor is in at most one of ``_parked`` and ``_ready_futures``;
-    ``_ready_actors`` lists the keys of ``_ready_futures``; ``_pending`` counts the timers in the heap that are neither
-    cancelled nor daemons.
+    Invariant: ``now_ns`` never decreases.
     """
 
     is_virtual = True
@@ -76,18 +78,15 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
         self.on_max_steps = on_max_steps
         """Called once when ``max_steps`` callbacks and rounds have run; tasks that it leaves running continue."""
         self._standstill = Standstill(on_standstill)
-        self._steps = None if max_steps is None else repeat(None, max_steps)
+        self._steps = repeat(None, _UNLIMITED if max_steps is None else max_steps)
         self._max_callbacks = _LIVELOCK_CALLBACKS
         self._ready: deque[VirtualHandle | VirtualTimer] = deque()
-        self._timers: list[tuple[int, int, VirtualTimer]] = []
-        self._timer_numbers = count()
+        self._timers = TimerHeap()
         self._choices = Choices(self.policy, on_choice)
         self._due_events: DueEvents = DueEvents()
-        self._pending = self._cancelled_timers = 0
-        self._parked: dict[int, Future[None]] = {}
-        self._ready_futures: dict[int, Future[None]] = {}
-        self._ready_actors: list[int] = []
-        self._woken: set[int] = set()
+        self._turns = Turns()
+        self._no_future: Future[None] = Future(loop=self)
+        """Represents an actor that waits without a future of its own, in ``reaches_turn``."""
         self._context = copy_context()
         self._closed = False
         self._thread: int | None = None
@@ -108,7 +107,7 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
         timer.daemon_while_not = daemon_while_not
         timer.origin = origin
         timer.propagates = True
-        self._push(timer)
+        self._timers.push(timer)
         return timer
 
     def call_from_thread(self, callback: Callable[[], None]) -> None:
@@ -117,27 +116,14 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
 
     def park(self, actor: int) -> Awaitable[None]:
         future: Future[None] = Future(loop=self)
-        if actor in self._ready_futures:
-            self._ready_futures[actor] = future
-        elif actor in self._woken:
-            self._woken.discard(actor)
-            self._make_ready(actor, future)
-        else:
-            self._parked[actor] = future
+        self._turns.park(actor, future)
         return future
 
     def wake(self, actor: int) -> None:
-        future = self._parked.pop(actor, None)
-        if future is not None:
-            self._make_ready(actor, future)
-        elif actor not in self._ready_futures:
-            self._woken.add(actor)
+        self._turns.wake(actor)
 
     def unpark(self, actor: int) -> None:
-        self._parked.pop(actor, None)
-        if self._ready_futures.pop(actor, None) is not None:
-            self._ready_actors.remove(actor)
-            self._woken.add(actor)
+        self._turns.unpark(actor)
 
     @property
     def has_due_events(self) -> bool:
@@ -145,10 +131,6 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
         return self.policy.scale_cost_ns(actor, cost_ns)
-
-    def _make_ready(self, actor: int, future: Future[None]) -> None:
-        self._ready_futures[actor] = future
-        self._ready_actors.append(actor)
 
     # Running.
     def run_forever(self) -> None:
@@ -176,7 +158,7 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
         ready = self._ready
         next_handle = ready.popleft
         most, steps = self._max_callbacks, self._steps
-        for _ in repeat(None, most) if steps is None else islice(steps, most):
+        for _ in islice(steps, most):
             if not ready:
                 return
             handle = next_handle()
@@ -187,8 +169,8 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
                 raise
             except BaseException as error:
                 self._callback_failed(handle, error)
-        if steps is not None and not steps.__length_hint__():
-            self._steps = None
+        if not steps.__length_hint__():
+            self._steps = repeat(None, _UNLIMITED)
             if self.on_max_steps is not None:
                 self.on_max_steps()
             self._run_callbacks()
@@ -197,19 +179,62 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
 
     def _next_round(self) -> None:
         """Queues the next callbacks when no callback is queued."""
-        timers = self._timers
-        if self._due_events.origins or (timers and timers[0][0] <= self.now_ns):
+        if self._due_events.origins or self._timers.has_due(self.now_ns):
             self._queue_due_timers()
-        elif self._ready_actors:
+        elif self._turns.ready:
             self._give_turn()
         elif not self._any_timer_counts():
             self._quiescent()
         else:
             self._let_time_pass()
 
+    def reaches_turn(self, actor: int, own: Timer | None = None) -> bool:
+        # The rounds of the loop until the turn of the actor, as long as nothing but events of tasks happens before it.
+        if self._ready or self._turns.ready or self.policy.chooses_events:
+            return False
+        self._turns.park(actor, self._no_future)
+        steps = self._steps
+        while steps.__length_hint__() > 1:
+            if self._timers.has_due(self.now_ns):
+                self._queue_due_timers()
+            elif self._turns.ready:
+                break
+            elif self._any_timer_counts() and (self.until_ns is None or self._timers.next_ns <= self.until_ns):
+                self._let_time_pass()
+            else:
+                return False
+            next(steps)
+            if not self._run_events_of_tasks(own):
+                return False
+        else:
+            return False
+        if self._turns.ready != [actor]:
+            return False
+        next(steps), next(steps)  # The end of the last round, and the callback that would continue the actor.
+        self._turns.take(actor)
+        self._standstill.on_turn()
+        return True
+
+    def _run_events_of_tasks(self, own: Timer | None) -> bool:
+        """Runs the queued timers ``own`` and those that are events of tasks; returns False before any other callback."""
+        ready, steps = self._ready, self._steps
+        while ready:
+            timer = ready[0]
+            if (timer is not own and not timer.is_event_of_task) or not steps.__length_hint__():
+                return False
+            next(steps)
+            ready.popleft()
+            try:
+                timer.context.run(timer.callback, *timer.arguments)
+            except BaseException as error:
+                timer.callback = partial(raise_again, error)
+                ready.appendleft(timer)
+                return False
+        return True
+
     def _let_time_pass(self) -> None:
         """Moves the clock to the next timer, and queues the timers of that time."""
-        next_ns = self._timers[0][0]
+        next_ns = self._timers.next_ns
         if self.until_ns is not None and next_ns > self.until_ns:
             self._until_reached(self.until_ns)
         else:
@@ -218,16 +243,9 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
             self._queue_due_timers()
 
     def _queue_due_timers(self) -> None:
-        timers, now_ns = self._timers, self.now_ns
-        while timers and timers[0][0] <= now_ns:
-            timer = heapq.heappop(timers)[2]
-            timer._scheduled = False
-            if timer._cancelled:
-                self._cancelled_timers -= 1
-                continue
-            if timer.daemon_while_not is None:
-                self._pending -= 1
-            if self.policy.chooses_events and timer.origin is not None:
+        chooses = self.policy.chooses_events
+        for timer in self._timers.take_due(self.now_ns):
+            if chooses and timer.origin is not None:
                 self._due_events.add(timer, timer.origin)
             else:
                 self._ready.append(timer)
@@ -236,32 +254,25 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
 
     def _queue_chosen_event(self) -> None:
         """Queues the event that the policy chooses, or gives a turn: an actor may run before an event of the same time."""
-        index = self._choices.event(self._due_events.origins, or_turn=bool(self._ready_actors))
+        index = self._choices.event(self._due_events.origins, or_turn=bool(self._turns.ready))
         if index < len(self._due_events.origins):
             self._ready.append(self._due_events.take(index))
         else:
             self._give_turn()
 
     def _give_turn(self) -> None:
-        actors = self._ready_actors
+        actors = self._turns.ready
         self._give_turn_to(actors[0 if len(actors) == 1 else self._choices.actor(actors)])
 
     def _give_turn_to(self, actor: int) -> None:
-        self._ready_actors.remove(actor)
-        future = self._ready_futures.pop(actor)
+        future = self._turns.take(actor)
         if not future.done():
             future.set_result(None)
         self._standstill.on_turn()
 
     def _any_timer_counts(self) -> bool:
-        """True if a timer is left that keeps the run alive; removes cancelled timers from the head."""
-        timers = self._timers
-        while timers and timers[0][2]._cancelled:
-            heapq.heappop(timers)
-            self._cancelled_timers -= 1
-        return self._pending > 0 or any(
-            timer.daemon_while_not() for _, _, timer in timers if timer.daemon_while_not and not timer._cancelled
-        )
+        """True if a timer is left that keeps the run alive."""
+        return self._timers.any_counts()
 
     def _until_reached(self, until_ns: int) -> None:
         self.now_ns = max(self.now_ns, until_ns)
@@ -273,8 +284,8 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
     def _quiescent(self) -> None:
         if self.on_quiescent is not None:
             self.on_quiescent()
-        if not self._ready and not self._ready_actors and not self._any_timer_counts():
-            waiting = ", ".join(str(actor) for actor in self._parked) or "none"
+        if not self._ready and not self._turns.ready and not self._any_timer_counts():
+            waiting = ", ".join(str(actor) for actor in self._turns.parked) or "none"
             raise Deadlock(f"nothing can run any more at virtual time {self.now_ns} ns; parked actors: {waiting}")
 
     def run_until_complete(self, future: Generator[Any, None, _T] | Awaitable[_T]) -> _T:
@@ -330,11 +341,7 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
         self._ready.clear()
         self._timers.clear()
         self._due_events.clear()
-        self._ready_actors.clear()
-        # Dropping a parked future ends its coroutine, which may call back to remove its park.
-        for futures in (self._parked, self._ready_futures):
-            while futures:
-                futures.popitem()
+        self._turns.clear()
 
     def _check_closed(self) -> None:
         if self._closed:
@@ -366,23 +373,12 @@ class VirtualTimeLoop(Unexplored, AsyncioServices):
         context = copy_context() if context is None else context
         timer = VirtualTimer(max(when_ns, self.now_ns), callback, args, context, self)
         timer.origin = Origin("timer")  # asyncio does not define the order of timers of one time.
-        self._push(timer)
+        self._timers.push(timer)
         return timer
-
-    def _push(self, timer: VirtualTimer) -> None:
-        heapq.heappush(self._timers, (timer.when_ns, next(self._timer_numbers), timer))
-        if timer.daemon_while_not is None:
-            self._pending += 1
 
     def timer_cancelled(self, timer: VirtualTimer) -> None:
         """Called by a cancelled timer that is still in the heap."""
-        if timer.daemon_while_not is None:
-            self._pending -= 1
-        self._cancelled_timers += 1
-        if self._cancelled_timers > _COMPACT_ABOVE and 2 * self._cancelled_timers > len(self._timers):
-            self._timers = [entry for entry in self._timers if not entry[2]._cancelled]
-            heapq.heapify(self._timers)
-            self._cancelled_timers = 0
+        self._timers.on_cancelled(timer)
 
     def _callback_failed(self, handle: VirtualHandle | VirtualTimer, error: BaseException) -> None:
         """Ends the run for an error of a flowsim timer; handles errors of asyncio's callbacks as asyncio does."""

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from greenlet import getcurrent, greenlet
 
 from flowsim.errors import EscapedExit, InvariantViolation
-from flowsim.sim.scheduler import Scheduler
+from flowsim.sim.scheduler import Scheduler, Timer
 
 _T = TypeVar("_T")
 _END_TRIES: Final = 100
@@ -31,6 +31,7 @@ class Actor:
         "_body",
         "_charges",
         "_greenlet",
+        "_is_blocked",
         "_is_ended",
         "_leave",
         "_owes",
@@ -50,6 +51,7 @@ class Actor:
         self._leave: Callable[[], object] = self._refuse_to_block
         self._waits = False
         self._owes = False
+        self._is_blocked = False
         self._is_ended = False
 
     @property
@@ -72,7 +74,7 @@ class Actor:
 
     def is_inside(self) -> bool:
         """True if the body itself runs now; False in other code while the body is blocked."""
-        return getcurrent() is self._greenlet
+        return not self._is_blocked and getcurrent() is self._greenlet
 
     async def run(self) -> None:
         """Runs the body to its end; raises its error. The scheduler also chooses when the first turn runs."""
@@ -102,7 +104,7 @@ class Actor:
         self._check_inside()
         while not ready():
             self._waits = True
-            self._leave()
+            self._block()
             self._waits = False
 
     def spend(self, cost_ns: int) -> None:
@@ -114,7 +116,7 @@ class Actor:
         self._check_inside()
         if cost_ns <= 0 or not self._charges:
             self._scheduler.wake(self.actor_id)
-            self._leave()
+            self._block()
             return
         scheduler = self._scheduler
         due_ns = scheduler.now_ns + cost_ns
@@ -122,7 +124,7 @@ class Actor:
         self._owes = True
         try:
             while self._owes:
-                self._leave()
+                self._block(timer)
         except BaseException:
             timer.cancel()
             raise
@@ -152,12 +154,24 @@ class Actor:
         if self._waits:
             self._scheduler.wake(self.actor_id)
 
+    def _block(self, own: Timer | None = None) -> None:
+        """Waits for the next turn; leaves the greenlet if anything but events of tasks comes before it.
+
+        ``own``: the timer of a ``spend``.
+        """
+        self._is_blocked = True
+        try:
+            if self._is_ended or not self._scheduler.reaches_turn(self.actor_id, own):
+                self._leave()
+        finally:
+            self._is_blocked = False
+
     def _spent(self) -> None:
         self._owes = False
         self._scheduler.wake(self.actor_id)
 
     def _check_inside(self) -> None:
-        if getcurrent() is not self._greenlet:
+        if not self.is_inside():
             self._refuse_to_block()
 
     def _refuse_to_block(self) -> None:
@@ -175,7 +189,7 @@ class Actor:
             bridge.throw(error)
             if bridge.dead:
                 return
-            frame = bridge.gr_frame
+            frame = bridge.gr_frame and bridge.gr_frame.f_back  # _block, called by the method that blocks.
             if frame is not None and frame.f_back is not None and len(steps) < 5:
                 steps.append(f"blocks again: {frame.f_back.f_code.co_qualname}:{frame.f_back.f_lineno}")
         raise InvariantViolation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.tracer import TaskTrace
@@ -85,7 +86,7 @@ class OperatorChain:
     In a chain with branches every operator comes before its consumers, and the last branch before the other branches.
     """
 
-    __slots__ = ("wrappers", "writers", "cost_ns", "_scale", "_trace")
+    __slots__ = ("wrappers", "writers", "cost_ns", "_costs", "_trace")
 
     is_task_deployed_as_finished = False
     """True if the task was restored as finished, and its operators do not run (rule 12.100)."""
@@ -94,9 +95,10 @@ class OperatorChain:
         self.wrappers = tuple(wrappers)
         self.writers: Sequence[RecordWriter] = ()
         """The outputs of the task, set when the task is wired."""
-        self.cost_ns = sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
+        self.cost_ns: Final = sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
         """The nominal cost in ns of a record that passes the whole chain, without costs that depend on the record."""
-        self._scale: tuple[int, int] | None = None
+        self._costs: object = None
+        """What the last call set as the costs of the operators: most batches have the costs of the batch before."""
         self._trace = trace
 
     @property
@@ -120,9 +122,9 @@ class OperatorChain:
 
     def scale_costs(self, numerator: int, denominator: int) -> None:
         """Sets the cost of records to this share of their nominal cost."""
-        if self._scale == (numerator, denominator):
+        if (costs := (numerator, denominator)) == self._costs:
             return
-        self._scale = numerator, denominator
+        self._costs = costs
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(wrapper.nominal_cost_ns * numerator // denominator)
             if wrapper.charge is not None:
@@ -130,6 +132,9 @@ class OperatorChain:
 
     def set_costs(self, cost_ns: int) -> None:
         """Sets the same cost for every operator."""
+        if cost_ns == self._costs:
+            return
+        self._costs = cost_ns
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(cost_ns)
 

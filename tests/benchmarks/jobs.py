@@ -1,4 +1,4 @@
-"""Other jobs than W1, on flowsim only: sliding windows, asynchronous calls, a join, the flights, and short schedules.
+"""Other jobs than W1: sliding windows, asynchronous calls, a join, the flights, and short schedules.
 
 Each job is compared with the bare loop of W1 in the same round: how many times longer a record takes. A job checks what
 it computed, and raises WrongResult.
@@ -14,21 +14,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import async_jobs
 from flowsim_variants import Sum, W1Source, WithWindow
 from rounds import WrongResult
 from workload import WINDOW_MS, key_of, map_record, source, time_of
 
 from flowsim import run_scenario
 from flowsim.connectors.memory import CollectSink
-from flowsim.datastream import AsyncDataStream, DataStream, ProcessJoinFunction, StreamExecutionEnvironment
+from flowsim.datastream import DataStream, ProcessJoinFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.datastream.window import SlidingEventTimeWindows
 from flowsim.facts.kinds import Level
-from flowsim.simulation import FixedLatency, SimulatedAsyncFunction
 from flowsim.testing import Schedule, assert_laws, run_job
 
 PANES = 10
-CAPACITY = 100
 FLIGHTS = 328_521
 SCHEDULES = 20
 SHORT_RECORDS = 20
@@ -87,17 +86,6 @@ def sliding(count: int) -> int:
     return count
 
 
-def asynchronous(count: int) -> int:
-    """W3: one simulated call for each record, at most 100 at the same time."""
-    env, sink = StreamExecutionEnvironment.get_execution_environment(), CollectSink()
-    calls = SimulatedAsyncFunction(result=lambda record: [map_record(record)], latency=FixedLatency(1_000_000))
-    called = AsyncDataStream.unordered_wait(_records(env, count, "w3"), calls, Duration.of_seconds(60), CAPACITY)
-    called.sink_to(sink)
-    env.execute("W3")
-    _expect("W3", sum(value for _, value, _ in sink.values()), sum(value * 2 + 1 for _, value, _ in source(count)))
-    return count
-
-
 class Pair(ProcessJoinFunction):
     """One result for each pair."""
 
@@ -146,7 +134,7 @@ def _schedules(level: Level) -> int:
 
 JOBS: tuple[Job, ...] = (
     Job("W2: sliding window, 10 panes", sliding, 0.1),
-    Job("W3: asynchronous calls, capacity 100", asynchronous, 0.2),
+    *(Job(name, run, 0.1) for name, run in async_jobs.VARIANTS.items()),
     Job("W4: interval join", joined, 0.2),
     Job("W5: flights from CSV to Parquet", flights),
     Job("schedule of 4 tasks and 20 records, all laws", lambda count: _schedules(Level.FULL)),

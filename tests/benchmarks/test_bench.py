@@ -62,7 +62,7 @@ jobs.SCHEDULES = 2
 for one in jobs.measure_jobs(tuple(job for job in jobs.JOBS if "W5" not in job.name), bare_loop, 3_000, 1, lambda text: None):
     assert one.microseconds_each > 0 and one.times_bare_loop > 0
     print(one.name)
-jobs.source = lambda count: list(source(count))[:-1]
+jobs.source = jobs.async_jobs.source = lambda count: list(source(count))[:-1]
 for job in jobs.JOBS[:2]:
     try:
         job.run(100)
@@ -73,6 +73,13 @@ for job in jobs.JOBS[:2]:
     assert finished.stdout.splitlines() == [
         "W2: sliding window, 10 panes",
         "W3: asynchronous calls, capacity 100",
+        "W3, ordered",
+        "W3 on uvloop",
+        "W3 on uvloop, ordered",
+        "W3, legacy design",
+        "W3, legacy design, ordered",
+        "W3 in plain asyncio: TaskGroup and semaphore",
+        "W3 in plain asyncio, ordered: deque of tasks",
         "W4: interval join",
         "schedule of 4 tasks and 20 records, all laws",
         "schedule of 4 tasks and 20 records, not recorded",

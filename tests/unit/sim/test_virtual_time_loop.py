@@ -296,7 +296,8 @@ def test_cancelled_park_is_undone_and_its_wake_remembered(loop: VirtualTimeLoop)
 
     loop.run_until_complete(main())
     assert log == ["cancelled", "woken before"]
-    assert (loop._parked, loop._ready_futures, loop._ready_actors, loop._woken) == ({}, {}, [], set())
+    turns = loop._turns
+    assert (turns.parked, turns._futures, turns.ready, turns._woken) == ({}, {}, [], set())
 
 
 def test_idle_daemon_timers_do_not_keep_run_alive(loop: VirtualTimeLoop) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 import flowsim.tasks.actor
 from flowsim.errors import Deadlock, InvariantViolation
+from flowsim.sim.origin import Origin
 from flowsim.sim.policy import ScriptedPolicy
 from flowsim.sim.real_clock import RealClock, run_real
 from flowsim.sim.run_virtual import run_virtual
@@ -260,7 +261,7 @@ def test_cancelling_ends_awaitable_and_running_spend_leaves_no_timer() -> None:
         await asyncio.wait(tasks)
         assert all(task.cancelled() for task in tasks)
         assert not loop._any_timer_counts()
-        assert loop._parked == loop._ready_futures == {}
+        assert loop._turns.parked == loop._turns._futures == {}
         return loop.time()
 
     assert run_virtual(main) == 2.0
@@ -463,3 +464,41 @@ def test_bodies_run_on_real_clock() -> None:
 
     run_real(main)
     assert log == ["got 0", "got 1", "got 2", "awaited"]
+
+
+def test_event_of_a_task_that_raises_while_a_body_blocks_ends_the_run() -> None:
+    ended: list[str] = []
+
+    async def main(loop: VirtualTimeLoop) -> None:
+        def fails() -> None:
+            raise ConnectionError("refused")
+
+        def body() -> None:
+            loop.call_at_ns(START_NS + 5, fails, origin=Origin("timer", 0))
+            try:
+                actor.spend(10)
+            finally:
+                ended.append(f"at {loop.now_ns - START_NS}")
+
+        actor = Actor(0, "spends", loop, body)
+        await actor.run()
+
+    with pytest.raises(ConnectionError, match="refused"):
+        run_virtual(main)
+    assert ended == ["at 5"]
+
+
+def test_code_that_runs_while_a_body_blocks_is_not_inside_it() -> None:
+    log: list[tuple[str, bool]] = []
+
+    def bodies(loop: VirtualTimeLoop, actors: list[Actor]) -> list[Callable[[], None]]:
+        def body() -> None:
+            actor = actors[0]
+            loop.call_at_ns(START_NS + 5, lambda: log.append(("event", actor.is_inside())), origin=Origin("timer", 0))
+            actor.spend(10)
+            log.append(("body", actor.is_inside()))
+
+        return [body]
+
+    run_bodies(bodies)
+    assert log == [("event", False), ("body", True)]

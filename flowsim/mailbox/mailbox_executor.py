@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.mailbox.mail import Mail, MailFuture, MailOptions
 from flowsim.mailbox.task_mailbox import MailboxState, TaskMailbox
 
 T = TypeVar("T")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MailboxExecutor:
     """Mails of one priority: an operator's chain index, or -1 for the task. Flink: MailboxExecutorImpl.
 

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from enum import Enum
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import FlowsimError, WouldBlock
 from flowsim.facts.kinds import MailAction
 from flowsim.facts.tracer import TaskTrace
@@ -27,6 +29,7 @@ class MailboxClosedException(FlowsimError):
     """The mailbox no longer accepts (or returns) mails. Flink: MailboxClosedException."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TaskMailbox:
     """A queue that all callers may fill, and a batch from which only the task takes mails. Flink: TaskMailboxImpl.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
+
+from mypy_extensions import mypyc_attr
 
 from flowsim.facts.kinds import WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
@@ -22,8 +24,7 @@ _MOST_ACTIONS = 200_000
 """After so many actions without a cost, the run looks whether the task processes anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchBudget:
+class BatchBudget(NamedTuple):
     """The batch size: about ``records`` elements; 1 ends the batch after each element.
 
     ``longest_ns``: the longest batch in a job with checkpoints, so that triggers and notifications do not wait longer.
@@ -33,6 +34,7 @@ class BatchBudget:
     longest_ns: int | None = None
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Batches:
     """Runs one actor of a task in batches: at the end of a batch its cost passes and its output is published.
 

@@ -8,6 +8,8 @@ import heapq
 from collections.abc import Callable
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler, Timer
@@ -73,6 +75,7 @@ class TaskTimers:
         self.batch_limit_ns = min(now_ns + longest_ns, due[0]) if due else now_ns + longest_ns
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class OperatorProcessingTimeService:
     """The processing time of one operator: callbacks are its mails. Flink: ProcessingTimeServiceImpl."""
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
+
+from mypy_extensions import mypyc_attr
 
 from flowsim.task_clock import Clock, TaskClock
 from flowsim.tasks.timer_gauge import TimerGauge
 from flowsim.watermark.idleness import PausableRelativeClock
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PeriodTimer:
     """Sums the nanoseconds between its starts and ends on the task's clock. Flink: PeriodTimer, GaugePeriodTimer."""
 
@@ -67,8 +70,7 @@ class _LatestClock:
         return max(self._task.now_ns, self._loop.now_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class TimeGauges:
+class TimeGauges(NamedTuple):
     """Idle, soft and hard back-pressured milliseconds per second of one task. Flink: TaskIOMetricGroup."""
 
     idle: TimerGauge

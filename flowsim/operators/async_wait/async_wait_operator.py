@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, Literal, NoReturn
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput, ElementFailed
 from flowsim.facts.kinds import AsyncAction, SystemTimer
 from flowsim.failure_location import OperatorCall, note_record
@@ -43,6 +45,7 @@ _QUEUES: Final[dict[str, Callable[[int], StreamElementQueue]]] = {
 }
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AsyncWaitOperator(FunctionOperator):
     """Keeps records in a queue until their results arrive. Flink: AsyncWaitOperator.
 
@@ -89,8 +92,9 @@ class AsyncWaitOperator(FunctionOperator):
         self.timeout_ms = timeout_ms
         self.retry_strategy = retry_strategy
         predicate = retry_strategy.get_retry_predicate()
-        self._retry_result = predicate.result_predicate()
-        self._retry_exception = predicate.exception_predicate()
+        # What user code returns is an object here: compiled code would check the declared type.
+        self._retry_result: Callable[[Sequence[Value]], object] | None = predicate.result_predicate()
+        self._retry_exception: Callable[[BaseException], object] | None = predicate.exception_predicate()
         self._retries = retry_strategy is not NO_RETRY_STRATEGY and (
             self._retry_result is not None or self._retry_exception is not None
         )
@@ -229,18 +233,20 @@ class AsyncWaitOperator(FunctionOperator):
         """Returns True if the predicates request a retry after this outcome."""
         with self._call_for(value, timestamp):
             if results is not None:
-                return self._retry_result is not None and self._retry_result(results)
-            return error is not None and self._retry_exception is not None and self._retry_exception(error)
+                return self._retry_result is not None and bool(self._retry_result(results))
+            return error is not None and self._retry_exception is not None and bool(self._retry_exception(error))
 
     def may_retry(self, value: Value, timestamp: int | None, attempts: int) -> bool:
         """Returns True if the strategy allows another call after ``attempts``."""
+        can_retry: Callable[[int], object] = self.retry_strategy.can_retry
         with self._call_for(value, timestamp):
-            return self.retry_strategy.can_retry(attempts)
+            return bool(can_retry(attempts))
 
     def pause_ms(self, value: Value, timestamp: int | None, attempts: int) -> int:
         """Returns the strategy's pause before the next call. Raises BadInput if it is not a whole number."""
+        backoff_time_millis: Callable[[int], object] = self.retry_strategy.get_backoff_time_millis
         with self._call_for(value, timestamp):
-            pause = self.retry_strategy.get_backoff_time_millis(attempts)
+            pause = backoff_time_millis(attempts)
             if type(pause) is not int:
                 name = type(self.retry_strategy).__name__
                 raise BadInput(f"get_backoff_time_millis of {name} must return whole milliseconds, got {pause!r:.100}")
@@ -295,7 +301,8 @@ class AsyncWaitOperator(FunctionOperator):
     def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> NoReturn:
         failed = ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp)
         note_record(failed, self.ctx.operator_name, value, timestamp)
-        raise failed from error
+        failed.__cause__ = error  # mypyc does not compile `from`.
+        raise failed
 
     def _call_for(self, value: Value, timestamp: int | None) -> OperatorCall:
         return OperatorCall(self.ctx.operator_name, (value, timestamp))

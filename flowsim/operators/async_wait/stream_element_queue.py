@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.operators.async_wait.result_future import checked_results
 from flowsim.operators.stream_operator import Value
@@ -14,6 +16,7 @@ from flowsim.streamrecord.output import Output
 from flowsim.units import NO_TIMESTAMP
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StreamRecordQueueEntry:
     """A record with pending results. Flink: StreamRecordQueueEntry.
 
@@ -46,6 +49,7 @@ class StreamRecordQueueEntry:
             output.collect(result, self.timestamp)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WatermarkQueueEntry:
     """A watermark: completed from the start. Flink: WatermarkQueueEntry."""
 
@@ -133,6 +137,7 @@ def _element(entry: StreamRecordQueueEntry) -> str:
     return f"number {entry.number}, record {record}{when}{late}"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class OrderedStreamElementQueue:
     """A first in, first out queue: a completed element waits for all earlier elements (rule 11.5).
 

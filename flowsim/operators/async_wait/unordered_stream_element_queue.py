@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.operators.async_wait.stream_element_queue import (
     QueueEntry,
     StreamRecordQueueEntry,
@@ -42,6 +44,7 @@ class Segment:
             self.completed.append(entry)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class UnorderedStreamElementQueue:
     """A list of segments; only the first one emits completed elements (rules 11.6 to 11.10).
 

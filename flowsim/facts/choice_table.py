@@ -44,6 +44,8 @@ class ChoiceKind(IntEnum):
     """A task fails, because the exploration lets it."""
     FAILED_TASK = 15
     """This task is the one that fails."""
+    READ = 16
+    """A source reads its next record."""
 
 
 CHOICES = Table(

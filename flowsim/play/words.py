@@ -49,6 +49,7 @@ _ELEMENTS: Final = {
 _OTHERS: Final = {
     "flush": "the flusher of {} runs",
     "snapshot": "a snapshot of {} is written",
+    "read": "{} reads",
     "answer": "a call of {} is answered",
     "timer": "a timer of {} fires",
     "turn": "{} runs",

@@ -13,7 +13,7 @@ from flowsim.errors import BadInput, InvariantViolation
 from flowsim.sim.exploring_loop import START, ExploringPolicy, Option, Space
 from flowsim.sim.policy import SchedulingPolicy
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 """Raised when names or options of choices, or the draws of a strategy change, so that older tokens are refused."""
 
 _FORM: Final = re.compile(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextvars import Context
 from itertools import count
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol
@@ -104,7 +104,7 @@ class EventsOfSteps(DueEvents):
 class ExploringLoop(VirtualTimeLoop):
     """All tasks run until they wait; then one event happens, which the source of choices decides.
 
-    Arrivals and answers can happen at any time. Time passes when nothing else can happen, or when it is chosen while a
+    Arrivals and answers can happen at any time, and so can the next record of a source with periodic watermarks. Time passes when nothing else can happen, or when it is chosen while a
     timer of a task has an effect. Credits, and the ends of data and of channels, arrive at once.
     """
 
@@ -113,7 +113,7 @@ class ExploringLoop(VirtualTimeLoop):
     turns_are_steps: ClassVar = False
     """True if it is a choice which task runs; otherwise all tasks run until they wait."""
 
-    at_any_time: ClassVar = frozenset({"arrive", "credit", "answer", "report"})
+    at_any_time: ClassVar = frozenset({"arrive", "read", "credit", "answer", "report"})
     """The events that wait for nothing but their turn: how long a network or a client takes is left open."""
 
     def __init__(self, policy: ExploringPolicy, **options: Any) -> None:
@@ -196,9 +196,14 @@ class ExploringLoop(VirtualTimeLoop):
 
     def _has_timers(self, actor: int) -> bool:
         """True if a timer of the actor waits: it can come before the end of the actor's input."""
-        if any(origin.actor == actor for origin in self._due_events.origins):
-            return True
-        return any(timer.origin is not None and timer.origin.actor == actor for timer in self._timers)
+        return any(origin.actor == actor for origin in self._due_events.origins) or any(self._timers_of(actor))
+
+    def _timers_of(self, actor: int) -> Iterator[VirtualTimer]:
+        return (timer for timer in self._timers if timer.origin is not None and timer.origin.actor == actor)
+
+    def can_act_before_reading(self, actor: int) -> bool:
+        due = (self._due_events.first(origin) for origin in self._due_events.origins if origin.actor == actor)
+        return any(map(_emits_periodically, due)) or any(map(_emits_periodically, self._timers_of(actor)))
 
     def _touches_timer(self) -> bool:
         """True if a timer waits of an actor on which the step had an effect."""
@@ -268,10 +273,17 @@ class ExploringLoop(VirtualTimeLoop):
     def _may_time_pass(self) -> bool:
         """True if a timer has an effect: it can come before what is in flight. Checkpoints alone would let time pass for ever."""
         return any(
-            (timer.origin is None or timer.origin.what != "master")
-            and (timer.daemon_while_not is None or timer.daemon_while_not())
-            for timer in self._timers
+            (timer.origin is None or timer.origin.what != "master") and _has_effect(timer) for timer in self._timers
         )
 
     def _any_timer_counts(self) -> bool:
         return bool(self._free.origins or self._due_events.origins) or super()._any_timer_counts()
+
+
+def _has_effect(timer: VirtualTimer) -> bool:
+    return timer.daemon_while_not is None or timer.daemon_while_not()
+
+
+def _emits_periodically(timer: VirtualTimer) -> bool:
+    """True if a repeated timer, such as that of periodic watermarks, has something to emit."""
+    return timer.daemon_while_not is not None and timer.daemon_while_not()

@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 What = Literal[
     "arrive",
+    "read",
     "credit",
     "answer",
     "timer",

@@ -45,6 +45,9 @@ class RuntimeLoop(ExploringLoop):
         super().__init__(policy, **options)
         self._options = _Options()
 
+    def can_act_before_reading(self, actor: int) -> bool:
+        return False  # Turns are steps.
+
     def wake(self, actor: int) -> None:
         self._touched.add(actor)
         super().wake(actor)

@@ -38,6 +38,11 @@ class Scheduler(Protocol):
     def separates_elements(self) -> bool:
         """True if each element that leaves at once travels in a buffer of its own, so that others can come between."""
 
+    def can_act_before_reading(self, actor: int) -> bool:
+        """True if it is a choice whether the actor emits something periodically, such as a watermark, before its source
+        reads the next record. (Answers and timeouts of calls give the same results before that record as after it.)
+        """
+
     def on_failure(self) -> None:
         """Called when a task fails, which has an effect on every other task, and on what the sinks hold at that time."""
 

@@ -15,6 +15,10 @@ class Unexplored:
     def on_clock_read(self) -> None:
         """Does nothing: nothing is chosen that depends on the time."""
 
+    def can_act_before_reading(self, actor: int) -> bool:
+        """Returns False: a source reads when its task has its turn."""
+        return False
+
     def on_failure(self) -> None:
         """Does nothing: no other order is tried."""
 

@@ -10,6 +10,7 @@ from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
+from flowsim.sim.origin import Origin
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
@@ -61,12 +62,56 @@ class StreamTaskSourceInput:
         """Does nothing: the operator closes its reader."""
 
 
+class ExploredSourceInput(StreamTaskSourceInput):
+    """Reads each record when the exploration chooses to, if something else can happen to the task before.
+
+    In Flink a record can come late, and the thread of a source can be slow; timers of its task, such as those of periodic
+    watermarks, then come between two records.
+    """
+
+    __slots__ = ("_has_more", "_may_read", "_reading", "_waits_to_read")
+
+    def __init__(self, source: SourceOperator, timers: TaskTimers) -> None:
+        super().__init__(source, timers)
+        self._reading = Origin("read", timers.actor_id)
+        self._has_more = True
+        self._may_read = self._waits_to_read = False
+
+    @property
+    def is_available(self) -> bool:
+        return super().is_available and not self._waits_to_read
+
+    def emit_next(self) -> DataInputStatus:
+        can_read = self._has_more or super().is_available
+        if can_read and not self._may_read and self._timers.scheduler.can_act_before_reading(self._timers.actor_id):
+            self._waits_to_read = True
+            return DataInputStatus.NOTHING_AVAILABLE
+        self._may_read = False
+        status = super().emit_next()
+        self._has_more = status is not DataInputStatus.NOTHING_AVAILABLE
+        return status
+
+    def when_available(self, callback: Callable[[], None]) -> None:
+        if not self._waits_to_read:
+            super().when_available(callback)
+            return
+
+        def read() -> None:
+            self._waits_to_read, self._may_read = False, True
+            callback()
+
+        self._source.on_available = callback
+        scheduler = self._timers.scheduler
+        scheduler.call_at_ns(scheduler.now_ns, read, origin=self._reading)
+
+
 class SourceOperatorStreamTask(StreamTask):
     """Polls its source in the default action; a mail stops it. Flink: SourceOperatorStreamTask."""
 
     def create_source_input(self, source: StreamOperator) -> TaskInput:
         assert isinstance(source, SourceOperator)
-        return StreamTaskSourceInput(source, self.timers)
+        is_ordered = self.timers.scheduler.separates_elements
+        return (ExploredSourceInput if is_ordered else StreamTaskSourceInput)(source, self.timers)
 
     def stop(self, mode: StopMode) -> None:
         """Stops the source from outside the task; does nothing for a task that has ended (rule 4.20)."""

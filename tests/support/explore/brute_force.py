@@ -18,10 +18,10 @@ from flowsim.explore.product_search import ProductSearch
 from flowsim.scenario.yaml.problems import ScenarioErrors
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Option
-from tests.support.explore.tiny_jobs import drawing_job, explored, failing_job, parted_job, tiny_job
+from tests.support.explore.tiny_jobs import drawing_job, explored, failing_job, parted_job, timed_job, tiny_job
 
 MOST_ORDERS = 1_200
-KINDS = {"tiny": tiny_job, "drawing": drawing_job, "parted": parted_job, "failing": failing_job}
+KINDS = {"tiny": tiny_job, "drawing": drawing_job, "parted": parted_job, "failing": failing_job, "timed": timed_job}
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ def main() -> int:
         "--draw",
         choices=KINDS,
         default="tiny",
-        help="jobs in which tasks draw channels and splits; jobs of several parts; jobs that fail",
+        help="jobs in which tasks draw channels and splits; of several parts; that fail; with periodic watermarks",
     )
     given = arguments.parse_args()
     compared = orders = searched = different = 0

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.runs import Runs
 from flowsim.scenario.yaml.problems import ScenarioErrors
 from flowsim.sim.sampled.costs import RandomCosts
-from tests.support.explore.brute_force import results
+from tests.support.explore.brute_force import KINDS, results
 from tests.support.explore.tiny_jobs import compiled, explored, tiny_job
 
 RUNS = 300
 
 
-def outside(seed: int, runs: int = RUNS, most: int = 1_000) -> list[str] | None:
+def outside(
+    seed: int, runs: int = RUNS, most: int = 1_000, draw: Callable[[int], dict[str, Any]] = tiny_job
+) -> list[str] | None:
     """Returns the schedules whose results are none of the order space; None if it is too large, or the job is none."""
-    scenario = tiny_job(seed)
+    scenario = draw(seed)
     try:
         compiled(scenario)
     except ScenarioErrors:
@@ -48,11 +52,12 @@ def main() -> int:
     arguments.add_argument("--jobs", type=int, default=20)
     arguments.add_argument("--seed", type=int, default=0)
     arguments.add_argument("--runs", type=int, default=RUNS)
+    arguments.add_argument("--draw", choices=KINDS, default="tiny", help="which jobs, as for brute_force")
     given = arguments.parse_args()
     compared = different = 0
     seed = given.seed
     while compared < given.jobs:
-        found = outside(seed, given.runs)
+        found = outside(seed, given.runs, draw=KINDS[given.draw])
         if found is not None:
             compared += 1
             if found:

@@ -111,6 +111,19 @@ def failing_job(seed: int) -> dict[str, Any]:
     return {"flowsim": 1, "name": "failing", "sources": sources, "operators": operators, "sinks": sinks}
 
 
+def timed_job(seed: int) -> dict[str, Any]:
+    """Returns a tiny job whose sources have periodic watermarks, and can become idle between two records."""
+    random = Random(seed)
+    scenario = tiny_job(seed)
+    for number, name in enumerate(scenario["sources"]):
+        rows = [[random.choice("ab"), random.randrange(6) + 10 * number] for _ in range(random.choice((1, 2, 2)))]
+        watermarks: dict[str, Any] = {"timestamp": "n % 10", "max_out_of_orderness": "0 ms"}
+        if random.random() < 0.3:
+            watermarks["idle_after"] = "300 ms"
+        scenario["sources"][name] = {"collection": {"fields": _FIELDS, "rows": rows}, "watermarks": watermarks}
+    return scenario
+
+
 def _source(random: Random, number: int) -> dict[str, Any]:
     numbers = [random.randrange(4) + 10 * number for _ in range(random.choice((1, 1, 2)))]
     rows = [[random.choice("ab"), each] for each in numbers]

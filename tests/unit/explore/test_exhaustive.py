@@ -12,14 +12,16 @@ from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.sim.exploring_loop import ANY_ACTOR, CLOCK_ADVANCED, CLOCK_READ, START, Option
 from flowsim.sim.origin import OptionKey
 from tests.support.explore.brute_force import AllOrders, compare, results
-from tests.support.explore.tiny_jobs import drawing_job, explored, failing_job
+from tests.support.explore.tiny_jobs import drawing_job, explored, failing_job, timed_job
 
 FIELDS = {"n": "long"}
-SMALL = (4, 13, 19, 23, 31, 43, 49, 74, 80, 5008)
+SMALL = (4, 13, 19, 23, 31, 43, 49, 74, 80, 5095)
 """Tiny jobs with few orders, of all kinds of operators."""
 
 FAILING = (1, 8, 10, 11, 31, 34, 41)
 """Those in which a task fails."""
+TIMED = (28, 29, 31, 72)
+"""Those whose sources have periodic watermarks."""
 DRAWING = (1, 3, 5, 9)
 """Those whose tasks draw channels or splits."""
 
@@ -101,6 +103,13 @@ def test_reader_that_asks_first_gets_the_first_split() -> None:
         "sinks": {"all": {"input": "read", "collect": {}, "parallelism": 2}},
     }
     assert len(results(explored(scenario), ExhaustiveSearch())) == 8
+
+
+@pytest.mark.parametrize("seed", TIMED)
+def test_search_finds_what_comes_between_the_records_of_a_source(seed: int) -> None:
+    found = compare(seed, most=300, draw=timed_job)
+    assert found is not None
+    assert (found.missed, found.unfounded) == (set(), set())
 
 
 @pytest.mark.parametrize("seed", DRAWING)

@@ -32,6 +32,30 @@ UNION: dict[str, Any] = {
 }
 
 
+LATE: dict[str, Any] = {
+    "flowsim": 1,
+    "name": "late",
+    "sources": {
+        "readings": {
+            "collection": {"fields": {"k": "string", "n": "long"}, "rows": [["a", 2], ["a", 30], ["a", 7]]},
+            "watermarks": {"timestamp": "n", "max_out_of_orderness": "0 ms"},
+        }
+    },
+    "operators": {
+        "sums": {"input": "readings", "key_by": "k", "window": {"tumbling": "10 ms"}, "aggregate": {"n": "sum(n)"}}
+    },
+    "sinks": {"all": {"input": "sums", "collect": {}}},
+}
+
+
+def test_periodic_watermark_can_come_between_two_records() -> None:
+    """In Flink the thread of a source can be slow, so the second record makes the third one late, or does not."""
+    found = explore_job(explored(LATE), runs=1_000)
+    sums = [[row[-1] for row in one.outcome.rows["all"][0]] for one in found.results.values()]  # type: ignore[index]
+    assert found.is_complete
+    assert sorted(sums) == [[2, 30], [9, 30]]
+
+
 def test_exploration_finds_all_results_and_says_so() -> None:
     found = explore_job(explored(UNION), runs=1_000)
     assert (len(found.results), found.searched, found.is_complete, found.share) == (6, 20, True, 1.0)

@@ -104,8 +104,9 @@ class EventsOfSteps(DueEvents):
 class ExploringLoop(VirtualTimeLoop):
     """All tasks run until they wait; then one event happens, which the source of choices decides.
 
-    Arrivals and answers can happen at any time, and so can the next record of a source with periodic watermarks. Time passes when nothing else can happen, or when it is chosen while a
-    timer of a task has an effect. Credits, and the ends of data and of channels, arrive at once.
+    Arrivals and answers can happen at any time, and so can the next record of a source with periodic watermarks. Time passes
+    when nothing else can happen, or when it is chosen while a timer of a task has an effect. Credits, and the ends of data and
+    of channels, arrive at once.
     """
 
     explores_arrivals = separates_elements = True

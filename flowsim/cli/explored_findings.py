@@ -40,6 +40,8 @@ class Finding:
     token: ChoiceToken
     decisive: int | None = None
     """The number of the last choice without which the run does not have it."""
+    chosen: Mapping[str, Any] | None = None
+    """That choice as ``flowsim explain`` has it; None for a job that it does not explain."""
     checked: CheckedRun | None = None
     """The run; None for a finding after too many others."""
 
@@ -79,6 +81,7 @@ class Finding:
             "explain": subject.explain(self.token),
             "report": self._report(subject),
             "decisive_choice": self.decisive,
+            "chosen": self.chosen,
         }
 
     def show(self, console: Console, subject: Subject, runs: int, checked: int) -> None:
@@ -103,6 +106,13 @@ class Finding:
             console.print(f"  explain: {explain}", soft_wrap=True, markup=False)
         if self.decisive is not None:
             console.print(f"  without choice {self.decisive} of the token it does not happen", soft_wrap=True)
+        if self.chosen is not None:
+            texts = [
+                f"  choice {self.decisive}: {self.chosen['text']}",
+                f"    by default: {self.chosen['default']}",
+                *(f"    {effect}" for effect in self.chosen["effects"]),
+            ]
+            console.print("\n".join(texts), soft_wrap=True, markup=False, highlight=False)
 
     def _repeat(self, subject: Subject) -> str:
         return subject.repeat(self.token, is_checked=True, is_bounded=self.what == BOUND_REACHED)
@@ -140,9 +150,9 @@ def findings_of(
         subject = subjects[token.space]
         first = subject.job.with_choices(token)
         smallest = shortest(first, subject.job.recounted, partial(_has, subject, what), _REPLAYS)
-        findings.append(
-            Finding(what, runs, smallest, _decisive(what, smallest, subject), with_claims(subject, smallest))
-        )
+        decisive = _decisive(what, smallest, subject)
+        chosen = None if decisive is None else _explained(subject, smallest, decisive)
+        findings.append(Finding(what, runs, smallest, decisive, chosen, with_claims(subject, smallest)))
     return findings
 
 
@@ -156,6 +166,16 @@ def _decisive(what: str, token: ChoiceToken, subject: Subject) -> int | None:
         except BadInput:  # the other choices do not fit without it
             continue
     return None
+
+
+def _explained(subject: Subject, token: ChoiceToken, choice: int) -> Mapping[str, Any] | None:
+    """Returns the step of a choice: its ``text``, that of the ``default``, and the ``effects`` of the step."""
+    explained = subject.explained(token)
+    log = () if explained is None else explained["log"]
+    return next(
+        ({name: step[name] for name in ("text", "default", "effects")} for step in log if step["choice"] == choice),
+        None,
+    )
 
 
 def _has(subject: Subject, what: str, token: ChoiceToken) -> bool:

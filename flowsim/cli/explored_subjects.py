@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
 
 from flowsim.cli.command import duration_argument
 from flowsim.cli.options import default_out
@@ -26,16 +27,22 @@ from flowsim.explore.unit import NO_CLAIMS
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.limits import limits_of
+from flowsim.play.game import Game
+from flowsim.play.puzzle import Puzzle
 from flowsim.pyflink.built_job import job_of_program
 from flowsim.pyflink.program import surroundings
 from flowsim.pyflink.program_executor import directory_of_job
+from flowsim.recording.manifest import RunDescription
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.context import load_function
 from flowsim.scenario.loader import load_text
+from flowsim.scenario.run_description import describe_run
+from flowsim.scenario.runner import resolved_settings
 from flowsim.scenario.yaml.positions import YamlValue
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import Space
+from flowsim.sim.policy import SchedulingPolicy
 from flowsim.sim.sampled.by_strategy import replay
 from flowsim.testing import Schedule, run_job
 
@@ -73,6 +80,9 @@ class Subject(Protocol):
 
     def explain(self, token: ChoiceToken) -> str | None:
         """Returns what the user enters to see the choices of a run as sentences; None if there is no such command."""
+
+    def explained(self, token: ChoiceToken) -> Mapping[str, Any] | None:
+        """Returns what that command prints, as ``Game.explained`` has it; None if there is no such command."""
 
 
 def with_claims(subject: Subject, token: ChoiceToken) -> CheckedRun:
@@ -147,6 +157,18 @@ class ScenarioSubject:
             return None
         return shlex.join(["flowsim", "explain", *self._again[2:], "--token", str(token)])
 
+    def explained(self, token: ChoiceToken) -> Mapping[str, Any]:
+        with TemporaryDirectory(prefix="flowsim-explain-") as folder:
+            return self.game(self._compiled.scenario.model.name, Path(folder)).explained(token)
+
+    def game(self, name: str, folder: Path, puzzle: Puzzle | None = None) -> Game:
+        """Returns a game of the job, which writes recordings to ``folder``."""
+        return Game(self, name, folder, self._described, puzzle)
+
+    def _described(self, policy: SchedulingPolicy) -> RunDescription:
+        settings = resolved_settings(self._compiled.run, clock="virtual", record=Level.FULL)
+        return describe_run(self._compiled, settings, policy, None, None, ())
+
 
 class ProgramSubject:
     """A job that a Python function builds: ``name`` is ``module:function``."""
@@ -192,6 +214,9 @@ class ProgramSubject:
         return None
 
     def explain(self, token: ChoiceToken) -> str | None:
+        return None
+
+    def explained(self, token: ChoiceToken) -> None:
         return None
 
 

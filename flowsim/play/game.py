@@ -61,6 +61,10 @@ class Position:
     recording: Recording
     state: Mapping[str, Any]
 
+    def log(self) -> list[dict[str, Any]]:
+        """Returns all steps so far: what was chosen, or was the only option, and what happened then."""
+        return list(_log(self.run, Words(Names(self.recording))))
+
 
 class Game:
     """Plays a job: each position is the run of its choices from the start, so that a step back is exact.
@@ -132,7 +136,9 @@ class Game:
             defaults[number] = shown["options"][default]
         self.go_to(given)
         end = self.finish()
-        return {**end, "log": [{**step, "default": defaults.get(step["choice"])} for step in end["log"]]}
+        with self._lock:
+            log = self._position().log()
+        return {**end, "log": [{**step, "default": defaults.get(step["choice"])} for step in log]}
 
     def go_to(self, choices: tuple[int, ...]) -> Mapping[str, Any]:
         """Goes to the position that has these choices."""
@@ -179,7 +185,7 @@ class Game:
             "report": "-".join(map(str, self.choices)) or "start",
             "now": moment_text(run.end.now_ns),
             "options": self._options(run, words),
-            "log": list(_log(run, words)),
+            "log": list(_log(run, words, _MOST_STEPS_SHOWN)),
             "channels": [{"name": name, "waiting": _first(all_)} for name, all_ in words.waiting(run.end, run)],
             "tasks": _tasks(run, Names(recording)),
             "sinks": [
@@ -237,10 +243,9 @@ def _step_of_choice(run: PlayedRun, choice: int) -> int:
     return next(number for number, step in enumerate(run.source.steps) if step.choice == choice)
 
 
-def _log(run: PlayedRun, words: Words) -> Iterator[dict[str, Any]]:
-    """Yields the last steps so far: what was chosen, or was the only option, and what happened then."""
-    steps = list(enumerate(run.source.steps))
-    for number, step in steps[-_MOST_STEPS_SHOWN:]:
+def _log(run: PlayedRun, words: Words, most: int = 0) -> Iterator[dict[str, Any]]:
+    """Yields the steps so far, the last ones if there are more than ``most``."""
+    for number, step in list(enumerate(run.source.steps))[-most:]:
         after = run.end_of(number)
         yield {
             "choice": step.choice,

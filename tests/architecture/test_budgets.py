@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 8_590,
+    "cli": 8_620,
     "cluster": 5_723,
     "conform": 4_190,
     "connectors": 9_980,

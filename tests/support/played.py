@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from flowsim.cli.commands.play import Description
 from flowsim.cli.explored_subjects import ScenarioSubject
 from flowsim.cli.scenarios import compiled_scenario
 from flowsim.play.game import Game
@@ -60,8 +59,7 @@ def subject_of(file: Path, folder: Path) -> ScenarioSubject:
 
 def game_of(file: Path, folder: Path, puzzle: Puzzle | None = None) -> Game:
     """Returns a game with the job of a scenario file."""
-    compiled = compiled_scenario(file, folder / "out", (), False, False, ())
-    return Game(subject_of(file, folder), file.stem, folder / "positions", Description(compiled), puzzle)
+    return subject_of(file, folder).game(file.stem, folder / "positions", puzzle)
 
 
 def game_of_puzzle(name: str, folder: Path) -> Game:

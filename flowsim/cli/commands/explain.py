@@ -12,13 +12,11 @@ import typer
 from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
-from flowsim.cli.commands.play import Description
 from flowsim.cli.explored_subjects import ScenarioSubject
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.errors import BadInput
 from flowsim.explore.checked_run import check_token
-from flowsim.play.game import Game
 from flowsim.quantities import count_text
 from flowsim.sim.choice_token import ChoiceToken
 
@@ -53,9 +51,8 @@ def explain(
         write_warnings(compiled)
         check_token(run, compiled.scenario)
         subject = ScenarioSubject(compiled, ["flowsim", "run", str(scenario)], "full", until_ns, run.space)
-        game = Game(subject, compiled.scenario.model.name, Path(folder) / "positions", Description(compiled))
         run = subject.job.with_choices(run)
-        end = {**game.explained(run), "token": str(run)}
+        end = {**subject.explained(run), "token": str(run)}
     document = {name: end[name] for name in ("log", "ended", "sinks", "findings", "token")}
     return Answer(document, lambda console: _show(console, end, run, verbose))
 

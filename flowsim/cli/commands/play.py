@@ -18,15 +18,8 @@ from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Set
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.tables import Column, show_table
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import Level
-from flowsim.play.game import Game
 from flowsim.play.puzzle import puzzle_of, puzzles
 from flowsim.play.server import PlayServer
-from flowsim.recording.manifest import RunDescription
-from flowsim.scenario.compiled import CompiledScenario
-from flowsim.scenario.run_description import describe_run
-from flowsim.scenario.runner import resolved_settings
-from flowsim.sim.policy import SchedulingPolicy
 
 
 def _names(incomplete: str) -> list[tuple[str, str]]:
@@ -80,7 +73,7 @@ def play(
         options += [word for each in limit or () for word in ("--limit", each)]
         options += ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
         subject = ScenarioSubject(compiled, ["flowsim", "run", _shown(file), *options], "full")
-        server = PlayServer(Game(subject, name, Path(folder) / "positions", Description(compiled), puzzle), port)
+        server = PlayServer(subject.game(name, Path(folder) / "positions", puzzle), port)
         _say(f"playing {name}")
         if puzzle is not None:
             _say(f"task    {puzzle.task}")
@@ -89,17 +82,6 @@ def play(
             webbrowser.open(server.url)
         server.run()
     return Answer({"exit_code": 0}, lambda console: console.print("the page was closed"))
-
-
-class Description:
-    """Describes a run of a scenario for the recording of a position."""
-
-    def __init__(self, compiled: CompiledScenario) -> None:
-        self._compiled = compiled
-
-    def __call__(self, policy: SchedulingPolicy) -> RunDescription:
-        settings = resolved_settings(self._compiled.run, clock="virtual", record=Level.FULL)
-        return describe_run(self._compiled, settings, policy, None, None, ())
 
 
 def _shown(file: Path) -> str:

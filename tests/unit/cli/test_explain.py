@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ def test_finding_is_explained_by_its_choice_and_the_default(flowsim: Any, pairs:
     table = flowsim("explore", pairs, "--space", "order", "--laws", "all").out
     assert f"explain: {finding['explain']}" in table
     assert f"without choice {number} of the token it does not happen" in table
+    assert finding["chosen"] == {name: step[name] for name in ("text", "default", "effects")}
+    assert f"  choice {number}: {step['text']}\n    by default: {step['default']}\n    {step['effects'][0]}\n" in table
 
 
 def test_run_of_the_runtime_space_is_explained(flowsim: Any, pairs: str) -> None:
@@ -48,6 +51,16 @@ def test_run_of_the_runtime_space_is_explained(flowsim: Any, pairs: str) -> None
     deviating = [step["choice"] for step in explained["log"] if step["default"] is not None]
     assert deviating == [number for number, _ in token.deviations]
     assert any(step["text"].endswith(" runs") for step in explained["log"])
+
+
+def test_early_choice_of_a_long_run_is_explained(flowsim: Any, pairs: str, tmp_path: Path) -> None:
+    rows = "rows: [" + ", ".join(["[a, 1]"] * 20) + "]"
+    (tmp_path / "long.yaml").write_text(re.sub(r"rows: \[\[.*?\]\]", rows, PAIRS))
+    document = flowsim("explore", "long.yaml", "--space", "runtime", "--runs", "2", "--json").document
+    token = ChoiceToken(ChoiceToken.parse(document["results"][0]["token"]).job, ((2, 1),), "runtime")
+    log = flowsim("explain", "long.yaml", "--token", str(token), "--json").document["log"]
+    assert [step["choice"] for step in log if step["default"] is not None] == [2]
+    assert len(log) > 100
 
 
 def test_token_of_fair_turns_is_explained_beside_the_defaults_of_fair_turns(flowsim: Any, pairs: str) -> None:

@@ -57,7 +57,8 @@ class TaskTimers:
         # A timer registered inside the batch also ends it.
         clock = self.clock
         self.batch_limit_ns = min(self.batch_limit_ns, when_ns)
-        clock.batch_end_ns = min(clock.batch_end_ns, when_ns)
+        batch_end_ns: int = clock.batch_end_ns
+        clock.batch_end_ns = min(batch_end_ns, when_ns)
         return self.scheduler.call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not, origin=origin)
 
     def end_batch_at(self, when_ns: int) -> None:
@@ -102,7 +103,8 @@ class OperatorProcessingTimeService:
         """
         if self._quiesced:
             return _NeverTimer()
-        now_ns = self._timers.clock.now_ns
+        # No 64-bit integer: a timer can be so far in the future that it never fires.
+        now_ns: int = self._timers.clock.now_ns
         now_ms = now_ns // NS_PER_MS
         delay_ms = processing_time_delay_ms(timestamp_ms, now_ms)
         wait = None if daemon_while_not is None else self._unless_quiesced(daemon_while_not)
@@ -163,6 +165,9 @@ class ExploredProcessingTimeService(OperatorProcessingTimeService):
     """Reports when an operator reads the time, so that an exploration tries other times."""
 
     __slots__ = ()
+
+    def __init__(self, timers: TaskTimers, executor: MailboxExecutor) -> None:
+        super().__init__(timers, executor)
 
     def current_processing_time_ms(self) -> int:
         self._timers.scheduler.on_clock_read()

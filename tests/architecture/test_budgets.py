@@ -37,7 +37,7 @@ LINES_OF_PYTHON = {
     "state": 5_560,
     "streamrecord": 700,
     "studies": 1_300,
-    "tasks": 6_410,
+    "tasks": 6_420,
     "testing": 6_750,
     "timers": 1_000,
     "trace": 2_600,

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -149,7 +150,7 @@ def test_python_that_pyflink_does_not_support_is_an_error(
     flowsim: Flowsim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(installed_pyflink, "NEWEST_PYTHON", (3, 8))
-    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(installed_pyflink, "shutil", SimpleNamespace(which=lambda _: None))
     (tmp_path / "p.py").write_text("")
     called = flowsim("conform", "p.py")
     assert (called.code, "PyFlink 2.3.0 needs a Python from 3.9 to 3.12" in called.err) == (2, True), called.err

@@ -64,6 +64,12 @@ def test_timer_not_fired_before_finish_never_fires() -> None:
     assert fired_in(job, job.script([record(1), sleep(100)]), 40, 150) == [(40, 41), (-1, 100)]
 
 
+def test_timer_beyond_64_bits_of_nanoseconds_never_fires() -> None:
+    """A global window registers a cleanup timer at the end of time."""
+    job = SmallJob(cost_ns=0)
+    assert fired_in(job, job.script([record(1), sleep(100)]), 40, MAX_WATERMARK - START_MS) == [(40, 41), (-1, 100)]
+
+
 class LastWords(Alarm):
     """Fills its output when it finishes: that takes time."""
 

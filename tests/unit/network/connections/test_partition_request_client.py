@@ -93,9 +93,12 @@ def calls_of(action: Callable[[], None]) -> list[str]:
     """The functions of the network that ``action`` calls, in their order; constructors left out."""
     called: list[str] = []
 
-    def profile(frame: FrameType, event: str, _: object) -> None:
+    def profile(frame: FrameType, event: str, function: object) -> None:
         if event == "call" and "flowsim/network" in frame.f_code.co_filename.replace("\\", "/"):
             called.append(frame.f_code.co_qualname)
+        owner = getattr(function, "__objclass__", None) or type(getattr(function, "__self__", None))
+        if event == "c_call" and owner.__module__.startswith("flowsim.network"):  # a method of a compiled class
+            called.append(f"{owner.__name__}.{getattr(function, '__name__', '')}")
 
     sys.setprofile(profile)
     try:

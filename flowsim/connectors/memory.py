@@ -130,9 +130,9 @@ class CollectSink:
         """Returns the number of ``values()``."""
         return sum(map(len, self._parts))
 
-    def clear(self) -> None:
-        """Removes all records."""
-        self._parts = [[] for _ in self._parts]
+    def clear(self, parallelism: int | None = None) -> None:
+        """Removes all records. ``parallelism``: as if so many subtasks had opened; None: as many as have."""
+        self._parts = [[] for _ in range(self.parallelism if parallelism is None else parallelism)]
         self._staged.clear()
 
     def values(self, subtask_index: int | None = None) -> list[object]:

@@ -52,6 +52,7 @@ class ExploredJob:
         self._has_bounds = options.bounds != UNBOUNDED
         options = options if self._has_bounds else replace(options, bounds=EXPLORED_BOUNDS)
         observed = observe(graph)
+        self._observed = observed
         self._ends = observed.ends
         self._options = replace(options, recorder=None, budget_records=None, policy=Recorded(space).policy())
         self.execution = planned_job(observed.graph, self._options, CheckedEvents(self._options))
@@ -101,6 +102,7 @@ class ExploredJob:
     def result(self, source: Recorded, recorder: Recorder | None = None) -> JobExecutionResult:
         """Runs the job, and records the run if there is a recorder. Raises RunInterrupted with the result so far."""
         options = replace(self._options, policy=source.policy(), recorder=recorder)
+        self._observed.clear()
         with silenced():
             return MiniCluster(self.execution, options).run()
 

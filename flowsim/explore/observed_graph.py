@@ -20,6 +20,13 @@ class ObservedGraph:
     graph: StreamGraph
     ends: dict[str, CollectSink]
     """A ``KeyedCollectSink`` where the keys of the rows are known."""
+    subtasks: dict[str, int]
+    """The number of subtasks of each end."""
+
+    def clear(self) -> None:
+        """Removes the output of earlier runs: in a run that fails early, not every subtask of an end opens."""
+        for name, end in self.ends.items():
+            end.clear(self.subtasks[name])
 
     @property
     def sources(self) -> tuple[object, ...]:
@@ -36,14 +43,19 @@ def observe(job: StreamExecutionEnvironment | StreamGraph) -> ObservedGraph:
     graph = StreamGraph(original.name, replace(original.settings), dict(original.nodes), list(original.edges))
     read = {edge.source_id for edge in original.edges if edge.side_output is None}
     ends: dict[str, CollectSink] = {}
+    subtasks: dict[str, int] = {}
     for node in original.nodes.values():
-        if node.description.kind == "sink":
-            end = ends[_free_name(node.name, ends)] = _collecting(graph, node)
+        is_sink = node.description.kind == "sink"
+        if not is_sink and node.id in read:
+            continue
+        name = _free_name(node.name, ends)
+        end = ends[name] = _collecting(graph, node)
+        subtasks[name] = node.parallelism
+        if is_sink:
             graph.nodes[node.id] = also_into(end, node)
-        elif node.id not in read:
-            end = ends[_free_name(node.name, ends)] = _collecting(graph, node)
+        else:
             _collect_behind(graph, node, end)
-    return ObservedGraph(graph, ends)
+    return ObservedGraph(graph, ends, subtasks)
 
 
 def observed_digest(graph: StreamGraph) -> str:

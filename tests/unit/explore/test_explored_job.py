@@ -16,9 +16,10 @@ from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_exploration import explore_job
 from flowsim.explore.outcome import BOUND_REACHED
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.sim.choice_token import Recorded
+from flowsim.sim.choice_token import ChoiceToken, Recorded, Replayed, job_id
 from flowsim.sim.exploring_loop import Space
 from flowsim.testing import DrawnScenario
+from tests.support.explore.tiny_jobs import explored, tiny_job
 
 
 class Waiting(AsyncFunction):
@@ -87,3 +88,11 @@ def test_task_manager_of_the_scenario_is_lost(space: Space) -> None:
     outcome = job.run(Recorded(space))
     assert outcome.status is JobStatus.FAILED
     assert "TaskManager task manager is no longer reachable." in outcome.cause
+
+
+def test_run_that_fails_early_has_no_rows_of_the_run_before() -> None:
+    """The call times out before the task of the sink has its first turn."""
+    job = explored(tiny_job(30076), "runtime")
+    assert job.run(Recorded("runtime")).rows == {"out": [[("a", 0)]]}
+    failed = job.run(Replayed(ChoiceToken(job_id(job.digest), ((1, 2), (3, 3), (5, 1)), "runtime")))
+    assert (failed.status, failed.rows) == (JobStatus.FAILED, {"out": [[]]})

@@ -7,7 +7,7 @@ Partial Order Reduction, POPL 2014), without stored states: a run repeats the ch
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from msgspec.msgpack import decode, encode
 
@@ -52,6 +52,15 @@ class Node:
 
 
 _State = tuple[int, int, bool, list[Node]]
+
+
+def _with_sorted_sets(node: Node) -> dict[str, object]:
+    """Returns the fields of a node, with sorted sets: their own order differs between processes."""
+    plain: dict[str, object] = {each.name: getattr(node, each.name) for each in fields(node)}
+    plain["footprint"], plain["backtrack"] = sorted(node.footprint), sorted(node.backtrack)
+    for name, of_steps in (("sleep", node.sleep), ("done", node.done)):
+        plain[name] = {key: sorted(footprint) for key, footprint in of_steps.items()}
+    return plain
 
 
 class ExhaustiveSearch(Recorded):
@@ -121,7 +130,7 @@ class ExhaustiveSearch(Recorded):
 
     def state(self) -> bytes:
         """Returns where the search is between two runs, so that another process can continue it."""
-        return encode((self.runs, self.blocked, self.is_finished, self._path))
+        return encode((self.runs, self.blocked, self.is_finished, list(map(_with_sorted_sets, self._path))))
 
     def restore(self, state: bytes) -> None:
         """Continues there."""

@@ -105,7 +105,11 @@ def test_report_follows_the_run_in_the_view_of_the_reader(page: Page) -> None:
     wait_for_report(page)
     expect(frame.locator("#tab-channel")).to_have_attribute("aria-selected", "true")
     is_last = "(({ place, model }) => place.value === model.facts.count - 1)"
-    assert page.evaluate(f"{is_last}(document.querySelector('iframe').contentWindow.flowsim.store)"), "the last fact"
+    # The frame may still load the report of this position.
+    page.wait_for_function(
+        f"() => {{ const one = document.querySelector('iframe').contentWindow.flowsim; return one && {is_last}(one.store) }}",
+        timeout=PATIENCE_MS,
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

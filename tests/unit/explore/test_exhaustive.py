@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +18,7 @@ from flowsim.sim.origin import OptionKey
 from tests.support.explore.brute_force import AllOrders, compare, results
 from tests.support.explore.tiny_jobs import drawing_job, explored, failing_job, timed_job
 
+ROOT = Path(__file__).parents[3]
 FIELDS = {"n": "long"}
 SMALL = (4, 13, 19, 23, 31, 43, 49, 74, 80, 5095)
 """Tiny jobs with few orders, of all kinds of operators."""
@@ -204,3 +209,28 @@ def test_search_runs_each_class_of_orders_once(effects: dict[str, set[int]], ord
     search = ExhaustiveSearch()
     assert len(Model(**effects).orders(search)) - search.blocked == orders
     assert len(set(Model(**effects).orders(AllOrders()))) == 6
+
+
+STATES = """
+from flowsim.explore.exhaustive import ExhaustiveSearch
+from tests.support.explore.tiny_jobs import explored
+from tests.unit.explore.test_exhaustive import union
+
+search, job = ExhaustiveSearch(), explored(union(3))
+for _ in range(8):
+    search.begin()
+    search.end(job.run(search))
+    print(search.state().hex())
+"""
+
+
+def test_state_of_a_search_is_the_same_in_each_process() -> None:
+    """Kept units have it, and sets of strings have another order under another hash seed."""
+    shown = {
+        subprocess.run(
+            [sys.executable, "-c", STATES], env={**os.environ, "PYTHONHASHSEED": seed}, cwd=ROOT,
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in "1234"
+    }  # fmt: skip
+    assert len(shown) == 1

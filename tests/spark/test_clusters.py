@@ -165,17 +165,23 @@ def test_spark_connect_gives_same_verdicts(
 def test_exploration_on_a_cluster_whose_executor_dies_has_the_table_of_one_process(
     cluster: str, cluster_folder: Path, tmp_path: Path
 ) -> None:
+    """The first task waits for its Python until its executor is dead."""
     (tmp_path / "pairs.yaml").write_text(PAIRS)
+    waits = tmp_path / "python"
+    waits.write_text(f"""#!/bin/sh
+touch {tmp_path}/waits
+while [ ! -e {tmp_path}/killed ]; do sleep 0.05; done
+exec {sys.executable} "$@"
+""")
+    waits.chmod(0o755)
     command = [sys.executable, "-m", "flowsim", "explore", str(tmp_path / "pairs.yaml"), "--runs", "400", "--json"]
     command += ["--seconds", "600"]
-    exploring = started([*command, "--spark", "--master", cluster], None)
-    while not of_cluster("CoarseGrainedExecutorBackend", cluster_folder):
-        assert exploring.poll() is None, exploring.communicate()
-        time.sleep(0.1)
-    while not of_cluster("pyspark", cluster_folder):
+    exploring = started([*command, "--spark", "--master", cluster], waits)
+    while not (tmp_path / "waits").exists():
         assert exploring.poll() is None, exploring.communicate()
         time.sleep(0.1)
     kill_one("CoarseGrainedExecutorBackend", cluster_folder)
+    (tmp_path / "killed").touch()
     output, errors = exploring.communicate(timeout=240)
     assert exploring.returncode == 1, errors
     here = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Other jobs than W1: sliding windows, asynchronous calls, a join, the flights, and short schedules.
+"""Other jobs than W1: sliding windows, asynchronous calls, joins, keyed states, the flights, and short schedules.
 
 Each job is compared with the bare loop of W1 in the same round: how many times longer a record takes. A job checks what
 it computed, and raises WrongResult.
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import async_jobs
+import keyed_jobs
 from flowsim_variants import Sum, W1Source, WithWindow
 from rounds import WrongResult
 from workload import WINDOW_MS, key_of, map_record, source, time_of
@@ -137,6 +138,7 @@ JOBS: tuple[Job, ...] = (
     *(Job(name, run, 0.1) for name, run in async_jobs.VARIANTS.items()),
     Job("W4: interval join", joined, 0.2),
     Job("W5: flights from CSV to Parquet", flights),
+    *(Job(name, run, 0.2) for name, run in keyed_jobs.VARIANTS.items()),
     Job("schedule of 4 tasks and 20 records, all laws", lambda count: _schedules(Level.FULL)),
     Job("schedule of 4 tasks and 20 records, not recorded", lambda count: _schedules(Level.OFF)),
 )

@@ -68,6 +68,14 @@ for job in jobs.JOBS[:2]:
         job.run(100)
     except jobs.WrongResult as wrong:
         print(str(wrong)[:12])
+keyed = jobs.keyed_jobs
+elements, keyed.W1Source = keyed.elements, lambda count: jobs.W1Source(count - 1)
+keyed.elements = lambda index, count: list(elements(index, count))[1:]
+for name, run in keyed.VARIANTS.items():
+    try:
+        run(100)
+    except jobs.WrongResult as wrong:
+        print(str(wrong).removeprefix(name)[:20])
 """
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert finished.stdout.splitlines() == [
@@ -81,10 +89,14 @@ for job in jobs.JOBS[:2]:
         "W3 in plain asyncio: TaskGroup and semaphore",
         "W3 in plain asyncio, ordered: deque of tasks",
         "W4: interval join",
+        *(f"W6: window join{variant}" for variant in ("", ", asyncio.Queue on uvloop", ", SimPy Store")),
+        *(f"W7: three states and a timer{variant}" for variant in ("", ", asyncio.Queue on uvloop", ", SimPy Store")),
         "schedule of 4 tasks and 20 records, all laws",
         "schedule of 4 tasks and 20 records, not recorded",
         "W2: expected",
         "W3: expected",
+        *[": 49 results instead"] * 3,
+        *[": 99 results instead"] * 3,
     ], finished.stderr
 
 

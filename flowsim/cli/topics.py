@@ -17,18 +17,17 @@ Topic = Annotated[
     typer.Option(
         "--topic",
         metavar="NAME=FILE",
-        help="The records of a Kafka topic; FILE@10/s appends 10 a second while the job runs. docs/cli.md has the format.",
+        help="The records of a Kafka topic, from one or more files; FILE@10/s appends 10 a second while the job runs.",
     ),
 ]
 
 
 def topics_of(options: Sequence[str], folder: Path | None = None) -> Topics:
     """Returns the topics of NAME=FILE; ``folder``: where the files are, if they were moved. Raises BadInput."""
-    files: dict[str, str] = {}
+    files: dict[str, list[str]] = {}
     for option in options:
         name, equals, file = option.partition("=")
-        if not equals or not file or name in files:
-            problem = "a topic is given twice" if name in files else f"got {option!r}"
-            raise BadInput(f"--topic: expected NAME=FILE, such as orders=orders.jsonl, once for each topic: {problem}")
-        files[name] = file if folder is None else moved(file, lambda path: folder / path.name)
+        if not equals or not file:
+            raise BadInput(f"--topic: expected NAME=FILE, such as orders=orders.jsonl, got {option!r}")
+        files.setdefault(name, []).append(file if folder is None else moved(file, lambda path: folder / path.name))
     return Topics(files)

@@ -48,21 +48,26 @@ class PartitionsOfLog:
 
     def __init__(
         self,
-        splits: Iterable[PartitionSplit],
+        partitions: int,
+        first_split: Callable[[int], PartitionSplit],
         backlog: Iterable[int],
         *,
         is_bounded: bool,
         owner_of: OwnerOf = partition_modulo_readers,
     ) -> None:
-        """``backlog``: the partitions that have records at the start; ``owner_of`` returns the reader of a partition."""
-        self._splits = tuple(splits)
+        """``first_split`` returns the split of a partition when the job starts.
+
+        ``backlog``: the partitions that have records at the start; ``owner_of`` returns the reader of a partition.
+        """
+        self._partitions = partitions
+        self._first_split = first_split
         self._backlog = tuple(backlog)
         self._is_bounded = is_bounded
         self._owner_of = owner_of
 
     def create_enumerator(self, context: SplitEnumeratorContext[object]) -> PartitionEnumerator:
         """Creates the enumerator of the first attempt."""
-        return self._enumerator(context, self._splits, self._backlog)
+        return self._enumerator(context, [*map(self._first_split, range(self._partitions))], self._backlog)
 
     def restore_enumerator(self, context: SplitEnumeratorContext[object], state: bytes) -> PartitionEnumerator:
         """Creates the enumerator from its state in a checkpoint. Raises BadInput for another state."""
@@ -75,8 +80,7 @@ class PartitionsOfLog:
     def _enumerator(
         self, context: SplitEnumeratorContext[object], splits: Sequence[object], backlog: Sequence[object]
     ) -> PartitionEnumerator:
-        partitions = len(self._splits)
-        return PartitionEnumerator(context, splits, backlog, partitions, self._is_bounded, self._owner_of)
+        return PartitionEnumerator(context, splits, backlog, self._partitions, self._is_bounded, self._owner_of)
 
 
 class PartitionEnumerator:

@@ -77,7 +77,8 @@ class PartitionedGeneratorSource:
         """Makes the enumerator that assigns the partitions."""
         firsts = list(zip(self.partitions, self._first_offsets, strict=True))
         return PartitionsOfLog(
-            ((i, first, None, None, 0) for i, first in enumerate(self._first_offsets)),
+            len(firsts),
+            lambda i: (i, self._first_offsets[i], None, None, 0),
             (i for i, (partition, first) in enumerate(firsts) if first < partition.start_lag),
             is_bounded=all(partition.records is not None for partition in self.partitions),
         )

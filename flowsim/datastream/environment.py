@@ -179,6 +179,7 @@ class StreamExecutionEnvironment(JobBuilder):
         added.is_source, added.source = True, source
         added.change = change_in_pyflink_way(type_info)
         added.enumerator_factory = enumerator_factory_of(source)
+        added.check_run = factories.run_check(added.enumerator_factory)
         added.needs_cost = source.needs_cost
         if source.required_parallelism is not None:
             added.parallelism = added.required_parallelism = source.required_parallelism

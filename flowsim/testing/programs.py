@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
-from flowsim.connectors.kafka.topics import Topics
+from flowsim.connectors.kafka.topics import TopicFiles, Topics
 from flowsim.datastream.job_executor import RecordingSettings
 from flowsim.errors import Deadlock, JobFailed
 from flowsim.facts.kinds import Level
@@ -42,7 +41,7 @@ def run_program(
     schedule: Schedule = FIFO,
     level: Level = Level.FULL,
     until_ms: int | None = None,
-    topics: Mapping[str, str | Path] | None = None,
+    topics: TopicFiles | None = None,
 ) -> list[JobRun]:
     """Runs a program that was written for PyFlink, as ``python PROGRAM.py ARGUMENTS``; returns the run of each of its jobs.
 

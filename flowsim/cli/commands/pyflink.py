@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -18,6 +19,7 @@ from flowsim.cli.summary import task_data
 from flowsim.cli.tables import show_text
 from flowsim.cli.topics import Topic, topics_of
 from flowsim.connectors.file_system.folders import empty_output_folder
+from flowsim.connectors.kafka.topic_files import CommittedOffset
 from flowsim.errors import BadInput, Deadlock, FlowsimError, JobFailed, RunTooLong
 from flowsim.facts.kinds import Level
 from flowsim.pyflink.program import ProgramFailed, run_program
@@ -89,18 +91,19 @@ def pyflink(
         run_program(program, arguments or [], executor, topics, files)
     except (BadInput, ProgramFailed, JobFailed, Deadlock, RunTooLong) as error:
         failure = error
-    written = topics.write_to(out / "topics")
+    written, offsets = topics.write_to(out / "topics"), topics.write_offsets_to(out / "offsets")
     judged: JudgedProgram | None = None
     if validate:
         from flowsim.cli.judged_program import judged_program
 
         judged = judged_program(executor.runs, json_output)
-    return _answer(executor.runs, written, files if files.exists() else None, judged, failure)
+    return _answer(executor.runs, written, offsets, files if files.exists() else None, judged, failure)
 
 
 def _answer(
     runs: Sequence[ProgramRun],
     topics: Mapping[str, tuple[Path, int]],
+    offsets: Mapping[str, tuple[Path, Sequence[CommittedOffset]]],
     files: Path | None,
     judged: JudgedProgram | None,
     failure: FlowsimError | None,
@@ -113,6 +116,11 @@ def _answer(
     document: dict[str, Any] = {
         "jobs": [_run_data(run) for run in runs],
         "topics": [{"topic": name, "file": str(file), "records": records} for name, (file, records) in topics.items()],
+        "offsets": [
+            {"topic": name, "file": str(file), **asdict(one)}
+            for name, (file, found) in offsets.items()
+            for one in found
+        ],
         "files": None if files is None else str(files),
         "exit_code": int(code),
     }
@@ -124,6 +132,9 @@ def _answer(
             _show_run(console, number, run)
         for name, (file, records) in topics.items():
             text = f"topic     {name}: {count_text(records, 'record')} in {shlex.quote(str(file))}"
+            console.print(text, soft_wrap=True, markup=False)
+        for name, (file, found) in offsets.items():
+            text = f"offsets   {name}: {count_text(len(found), 'committed offset')} in {shlex.quote(str(file))}"
             console.print(text, soft_wrap=True, markup=False)
         if files is not None:
             console.print(f"files     below {shlex.quote(str(files))}", soft_wrap=True, markup=False)

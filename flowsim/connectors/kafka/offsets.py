@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import Final
 
 from flowsim.connectors.kafka.topic_files import TopicRecord
 from flowsim.errors import BadInput
+
+COMMITTED: Final = -3
+"""In place of an offset: the one that the group has committed when the reader opens the partition.
+
+Flink: KafkaPartitionSplit.COMMITTED_OFFSET.
+"""
 
 
 class KafkaOffsetResetStrategy(Enum):
@@ -51,12 +59,50 @@ class KafkaOffsetsInitializer(ABC):
     Offsets count the records of a partition from 0.
     """
 
-    @abstractmethod
-    def offset_of(self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], *, is_start: bool) -> int:
-        """Returns the offset in a partition with these records, by offset. Raises BadInput if there is none.
+    reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST
+    """Where a reader starts if it has no offset, or one out of range. Flink: getAutoOffsetResetStrategy."""
 
-        ``is_start``: the source starts there, otherwise it stops there.
+    @abstractmethod
+    def offset_of(
+        self,
+        partition: KafkaTopicPartition,
+        records: Sequence[TopicRecord],
+        committed: int | None,
+        *,
+        is_start: bool,
+    ) -> int:
+        """Returns the offset in a partition with these records, in their order, or COMMITTED. Raises BadInput without one.
+
+        ``committed``: what the group has committed. ``is_start``: the source starts there, otherwise it stops there.
         """
+
+    @property
+    def needs_group(self) -> bool:
+        """True if there is no offset without a consumer group."""
+        return False
+
+    def start_of(
+        self,
+        partition: KafkaTopicPartition,
+        records: Sequence[TopicRecord],
+        offset: int,
+        committed: int | None,
+        log_ns: int,
+    ) -> int:
+        """Returns where a reader that opens a partition at ``offset`` starts: without a usable one, by the strategy.
+
+        ``log_ns``: the time of the log. Raises BadInput if the strategy is NONE. Kafka: auto.offset.reset.
+        """
+        found = committed if offset == COMMITTED else offset
+        if found is not None and 0 <= found <= len(records):
+            return found
+        match self.reset_strategy:
+            case KafkaOffsetResetStrategy.EARLIEST:
+                return 0
+            case KafkaOffsetResetStrategy.LATEST:
+                return bisect_right(records, log_ns, key=lambda record: record.append_ns)
+        problem = "its group has committed no offset" if found is None else f"it has no offset {found}"
+        raise _without_offset(partition, problem)
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
@@ -76,8 +122,8 @@ class KafkaOffsetsInitializer(ABC):
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """The offsets that the consumer group committed: the simulated broker has none, so the strategy decides."""
-        return _Specified({}, _strategy(offset_reset_strategy, "committed_offsets"))
+        """The offsets that the consumer group has committed; the strategy decides for partitions without one."""
+        return _Committed(_strategy(offset_reset_strategy, "committed_offsets"))
 
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
@@ -91,7 +137,7 @@ class KafkaOffsetsInitializer(ABC):
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """The offset of each partition; the strategy decides for others, and for offsets out of range."""
+        """The offset of each partition, for others that of the group; without one, or out of range, by the strategy."""
         for partition, offset in offsets.items():
             if not isinstance(partition, KafkaTopicPartition) or type(offset) is not int:
                 raise BadInput(
@@ -107,41 +153,70 @@ def _strategy(strategy: KafkaOffsetResetStrategy, owner: str) -> KafkaOffsetRese
     return strategy
 
 
+def _without_offset(partition: KafkaTopicPartition, problem: str) -> BadInput:
+    return BadInput(
+        f"KafkaSource: no offset to start {partition} from: {problem}, and the KafkaOffsetResetStrategy is NONE: use "
+        "the strategy EARLIEST or LATEST"
+    )
+
+
 class _Earliest(KafkaOffsetsInitializer):
-    def offset_of(self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], *, is_start: bool) -> int:
+    def offset_of(
+        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+    ) -> int:
         return 0
 
 
 class _Latest(KafkaOffsetsInitializer):
-    def offset_of(self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], *, is_start: bool) -> int:
+    reset_strategy = KafkaOffsetResetStrategy.LATEST
+
+    def offset_of(
+        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+    ) -> int:
         return sum(record.append_ns <= 0 for record in records) if is_start else len(records)
 
 
 class _Timestamp(KafkaOffsetsInitializer):
+    reset_strategy = KafkaOffsetResetStrategy.LATEST
+
     def __init__(self, timestamp: int) -> None:
         self._timestamp = timestamp
 
-    def offset_of(self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], *, is_start: bool) -> int:
+    def offset_of(
+        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+    ) -> int:
         reached = (offset for offset, one in enumerate(records) if one.kafka_timestamp_ms >= self._timestamp)
         return next(reached, len(records))
+
+
+class _Committed(KafkaOffsetsInitializer):
+    def __init__(self, strategy: KafkaOffsetResetStrategy) -> None:
+        self.reset_strategy = strategy
+
+    @property
+    def needs_group(self) -> bool:
+        return True
+
+    def offset_of(
+        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+    ) -> int:
+        return COMMITTED
 
 
 class _Specified(KafkaOffsetsInitializer):
     def __init__(self, offsets: Mapping[KafkaTopicPartition, int], strategy: KafkaOffsetResetStrategy) -> None:
         self._offsets = dict(offsets)
-        self._strategy = strategy
+        self.reset_strategy = strategy
 
-    def offset_of(self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], *, is_start: bool) -> int:
-        offset = self._offsets.get(partition)
-        if offset is not None and 0 <= offset <= len(records):
+    def offset_of(
+        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+    ) -> int:
+        offset = self._offsets.get(partition, committed)
+        if offset is not None:
             return offset
-        match self._strategy:
+        match self.reset_strategy:
             case KafkaOffsetResetStrategy.EARLIEST:
                 return 0
             case KafkaOffsetResetStrategy.LATEST:
-                return _Latest().offset_of(partition, records, is_start=is_start)
-        found = "has no committed offset" if offset is None else f"has no offset {offset}"
-        raise BadInput(
-            f"KafkaSource: partition {partition} {found}, and the KafkaOffsetResetStrategy is NONE: start with the "
-            "strategy EARLIEST or LATEST"
-        )
+                return _Latest().offset_of(partition, records, committed, is_start=is_start)
+        raise _without_offset(partition, "none is given, and its group has committed none")

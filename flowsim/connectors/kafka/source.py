@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
-from flowsim.connectors.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
+from flowsim.connectors.kafka.offsets import (
+    COMMITTED,
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaTopicPartition,
+)
+from flowsim.connectors.kafka.reader import ConsumerGroup, TopicReader
 from flowsim.connectors.kafka.topic_files import TopicRecord
-from flowsim.connectors.kafka.topics import Topics, checked_topic, topics_of_context
-from flowsim.connectors.partition_enumerator import PartitionsOfLog
-from flowsim.connectors.partitioned_reader import PartitionedReader
+from flowsim.connectors.kafka.topics import GroupOffsets, Topics, checked_topic, topics_of_context
+from flowsim.connectors.partition_enumerator import PartitionsOfLog, PartitionSplit
 from flowsim.connectors.schemas import DeserializationSchema
 from flowsim.connectors.source import unexpected_state
 from flowsim.errors import BadInput
@@ -18,6 +23,8 @@ from flowsim.values.java_hash_code import java_hash
 from flowsim.values.types import TypeInformation
 
 _MAX_POLL_RECORDS: Final = "max.poll.records"
+_COMMITS_ON_CHECKPOINT: Final = "commit.offsets.on.checkpoint"
+_AUTO_COMMIT: Final = "enable.auto.commit"
 
 
 class KafkaSource:
@@ -38,6 +45,7 @@ class KafkaSource:
         schema: DeserializationSchema,
         starting: KafkaOffsetsInitializer,
         stopping: KafkaOffsetsInitializer | None,
+        group: ConsumerGroup,
         *,
         is_bounded: bool,
         max_poll_records: int,
@@ -47,11 +55,11 @@ class KafkaSource:
         self.split_ids: Sequence[str] = [str(partition) for partition in self.partitions]
         self.is_bounded: bool = is_bounded
         self.max_poll_records: int = max_poll_records
+        self.group: ConsumerGroup = group
         self._records = tuple(_in_order_of_append(records) for records in partitions.values())
         self._schema = schema
-        pairs = list(zip(self.partitions, self._records, strict=True))
-        self._first = [starting.offset_of(*pair, is_start=True) for pair in pairs]
-        self._stop = [None if stopping is None else stopping.offset_of(*pair, is_start=False) for pair in pairs]
+        self._starting = starting
+        self._stopping = stopping
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
@@ -69,14 +77,13 @@ class KafkaSource:
         return self._schema.produced_type
 
     @property
-    def enumerator_factory(self) -> PartitionsOfLog:
+    def enumerator_factory(self) -> AssignedPartitions:
         """Makes the enumerator that assigns the partitions."""
-        splits = [(index, first, None, self.split_ids[index], 0) for index, first in enumerate(self._first)]
-        return PartitionsOfLog(splits, (), is_bounded=self.is_bounded, owner_of=self._owner_of)
+        return AssignedPartitions(self)
 
-    def create_reader(self) -> PartitionedReader:
+    def create_reader(self) -> TopicReader:
         """Creates a reader for one subtask."""
-        return PartitionedReader(self)
+        return TopicReader(self)
 
     def start_lag(self, index: int) -> int:
         """Returns 0: a KafkaSource reports no backlog."""
@@ -86,9 +93,35 @@ class KafkaSource:
         """Opens a partition. Raises BadInput for the state of another partition."""
         if identity[1] != self.split_ids[index]:
             raise unexpected_state(identity[1], f"an offset of {self.split_ids[index]}")
-        return TopicPartitionLog(self._records[index], offset, self._stop[index], self._schema, self.split_ids[index])
+        return TopicPartitionLog(
+            self._records[index], offset, self._stop_of(index), self._schema, self.split_ids[index]
+        )
 
-    def _owner_of(self, index: int, readers: int) -> int:
+    def first_split(self, index: int) -> PartitionSplit:
+        """Returns the split of a partition at the start of a job. Raises BadInput if there is no offset to start from."""
+        partition, records = self.partitions[index], self._records[index]
+        offset = self._starting.offset_of(partition, records, self.group.committed(partition), is_start=True)
+        return index, offset, None, self.split_ids[index], 0
+
+    def start_of(self, index: int, offset: int, log_ns: int) -> int:
+        """Returns where a reader that gets a partition at this time of the log starts. Raises BadInput without an offset."""
+        partition = self.partitions[index]
+        return self._starting.start_of(partition, self._records[index], offset, self.group.committed(partition), log_ns)
+
+    def _stop_of(self, index: int) -> int | None:
+        """Returns the offset at which a reader stops; None: never."""
+        if self._stopping is None:
+            return None
+        partition, committed = self.partitions[index], self.group.committed(self.partitions[index])
+        stop = self._stopping.offset_of(partition, self._records[index], committed, is_start=False)
+        if stop == COMMITTED and committed is None:
+            raise BadInput(
+                f"KafkaSource: partition {partition} stops at the committed offset, but the group {self.group.group_id!r} "
+                "has committed none"
+            )
+        return committed if stop == COMMITTED else stop
+
+    def owner_of(self, index: int, readers: int) -> int:
         """Returns the reader of a partition. Flink: KafkaSourceEnumerator.getSplitOwner."""
         partition = self.partitions[index]
         start = (java_hash(partition.topic) * 31 & 0x7FFFFFFF) % readers
@@ -97,6 +130,24 @@ class KafkaSource:
 
 def _in_order_of_append(records: Sequence[TopicRecord]) -> Sequence[TopicRecord]:
     return sorted(records, key=lambda record: record.append_ns)
+
+
+class AssignedPartitions(PartitionsOfLog):
+    """Makes the enumerator of a source in one job."""
+
+    def __init__(self, source: KafkaSource) -> None:
+        super().__init__(
+            len(source.partitions), source.first_split, (), is_bounded=source.is_bounded, owner_of=source.owner_of
+        )
+        self._group = source.group
+        self._before: GroupOffsets | None = None
+
+    def check_run(self, clock: Literal["virtual", "real"]) -> None:
+        """Takes back what an earlier run of the same job committed."""
+        if self._before is None:
+            self._before = self._group.topics.committed_offsets
+        else:
+            self._group.topics.restore_offsets(self._before)
 
 
 class TopicPartitionLog:
@@ -135,7 +186,7 @@ class TopicPartitionLog:
 class KafkaSourceBuilder:
     """Builds a KafkaSource. Flink: KafkaSourceBuilder.
 
-    Properties of consumers have no effect, apart from ``max.poll.records``.
+    Of the properties, those of the group, of its commits and ``max.poll.records`` have an effect.
     """
 
     def __init__(self) -> None:
@@ -153,7 +204,7 @@ class KafkaSourceBuilder:
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
-        """Sets the consumer group, which has committed no offsets."""
+        """Sets the consumer group, which commits offsets with each checkpoint."""
         return self.set_property("group.id", group_id)
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
@@ -221,11 +272,10 @@ class KafkaSourceBuilder:
             raise BadInput("KafkaSource: no deserializer is set: call set_value_only_deserializer(...)")
         if not self._properties.get("bootstrap.servers"):
             raise BadInput("KafkaSource: no brokers are set: call set_bootstrap_servers(...)")
-        partitions = self._read_partitions(topics_of_context("KafkaSource"))
+        group = self._group(topics_of_context("KafkaSource"))
+        partitions = self._read_partitions(group.topics)
         records = sum(map(len, partitions.values()))
-        if records and not any(
-            self._starting.offset_of(one, found, is_start=True) < len(found) for one, found in partitions.items()
-        ):
+        if records and not any(self._may_read(*one) for one in partitions.items()):
             raise BadInput(
                 f"KafkaSource: it starts after all {records} records of {', '.join(map(str, partitions))}, which are "
                 "there before the job: append them while it runs, by --topic NAME=FILE@10/s or append_ms, or start at the "
@@ -236,9 +286,33 @@ class KafkaSourceBuilder:
             self._schema,
             self._starting,
             self._stopping,
+            group,
             is_bounded=self._is_bounded,
             max_poll_records=self._max_poll_records(),
         )
+
+    def _group(self, topics: Topics) -> ConsumerGroup:
+        group_id = self._properties.get("group.id")
+        commits_on_checkpoint = self._is_true(_COMMITS_ON_CHECKPOINT)
+        commits_on_close = self._is_true(_AUTO_COMMIT)
+        if group_id is None and (commits_on_checkpoint or commits_on_close):
+            raise BadInput("KafkaSource: to commit offsets it needs a consumer group: call set_group_id(...)")
+        if group_id is None and (
+            self._starting.needs_group or (self._stopping is not None and self._stopping.needs_group)
+        ):
+            raise BadInput("KafkaSource: committed offsets need a consumer group: call set_group_id(...)")
+        if group_id is not None and _COMMITS_ON_CHECKPOINT not in self._properties:
+            commits_on_checkpoint = True
+        return ConsumerGroup(topics, group_id, commits_on_checkpoint, commits_on_close)
+
+    def _is_true(self, key: str) -> bool:
+        return str(self._properties.get(key)).lower() == "true"
+
+    def _may_read(self, partition: KafkaTopicPartition, records: Sequence[TopicRecord]) -> bool:
+        """False if a source reads nothing of a partition, whatever its group commits."""
+        offset = self._starting.offset_of(partition, records, 0, is_start=True)
+        is_latest = self._starting.reset_strategy is KafkaOffsetResetStrategy.LATEST
+        return offset < len(records) or (offset > len(records) and not is_latest)
 
     def _read_partitions(self, topics: Topics) -> dict[KafkaTopicPartition, list[TopicRecord]]:
         names = self._topics or tuple({one.topic: None for one in self._partitions})

@@ -1,7 +1,8 @@
 """The records of a simulated topic, in a file or in the part files of a folder.
 
-JSON lines (``.jsonl``): an object with ``value``, and perhaps ``key``, ``partition``, ``timestamp`` and ``append_ms``.
-CSV (``.csv``): the same names as columns. Any other file, and ``text:FILE``: each line is a value.
+JSON lines (``.jsonl``): an object with ``value``, and perhaps ``key``, ``partition``, ``timestamp`` and ``append_ms``; or
+one with ``group``, ``partition`` and ``offset``, which a consumer group has committed.
+CSV (``.csv``): the names of a record as columns. Any other file, and ``text:FILE``: each line is a value.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import base64
 import binascii
 import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -26,6 +27,7 @@ MAX_PARTITIONS: Final = 10_000
 _TEXT: Final = "text:"
 _NUMBERS: Final = ("partition", "timestamp", "append_ms")
 _NAMES: Final = ("value", "value_base64", "key", "key_base64", *_NUMBERS)
+_NAMES_OF_OFFSET: Final = ("group", "partition", "offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,24 @@ class TopicRecord:
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """The offset of the record that a consumer group reads next in a partition. Kafka: OffsetAndMetadata."""
+
+    group: str
+    partition: int
+    offset: int
+
+    def as_json(self) -> str:
+        """Returns the line of the offset in a file of JSON lines."""
+        fields = {"group": self.group, "partition": self.partition, "offset": self.offset}
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+TopicEntry = TopicRecord | CommittedOffset
+"""What a line of a file says."""
+
+
 def _json_of(name: str, content: bytes | None) -> dict[str, object]:
     if content is None:
         return {name: None}
@@ -68,8 +88,8 @@ def _json_of(name: str, content: bytes | None) -> dict[str, object]:
         return {f"{name}_base64": base64.b64encode(content).decode()}
 
 
-def read_topic(path: str | Path) -> list[TopicRecord]:
-    """Returns the records of a file, in order, or of the files of a folder, in the order of their names.
+def read_topic(path: str | Path) -> list[TopicEntry]:
+    """Returns the entries of a file, in order, or of the files of a folder, in the order of their names.
 
     ``FILE@RATE/s`` appends the records one by one after the start of the job, at this rate. Raises BadInput.
     """
@@ -78,12 +98,16 @@ def read_topic(path: str | Path) -> list[TopicRecord]:
     location = Path(text.removeprefix(_TEXT) if is_text else text)
     try:
         files = sorted(location.iterdir()) if location.is_dir() else [location]
-        records = [record for file in files if not file.name.startswith(".") for record in _read(file, is_text)]
+        entries = [entry for file in files if not file.name.startswith(".") for entry in _read(file, is_text)]
     except OSError as error:
         raise BadInput(f"{location}: cannot be read: {reason_of(error)}") from None
     if per_second is None:
-        return records
-    return [replace(one, append_ns=round(number * 1e9 / per_second)) for number, one in enumerate(records, 1)]
+        return entries
+    number = count(1)
+    return [
+        replace(one, append_ns=round(next(number) * 1e9 / per_second)) if isinstance(one, TopicRecord) else one
+        for one in entries
+    ]
 
 
 def moved(topic: str, change: Callable[[Path], Path | str]) -> str:
@@ -111,7 +135,7 @@ def _rate_of(text: str) -> tuple[str, float | None]:
     return file, per_second
 
 
-def _read(path: Path, is_text: bool) -> Iterator[TopicRecord]:
+def _read(path: Path, is_text: bool) -> Iterator[TopicEntry]:
     kind = "text" if is_text else path.name.removesuffix(".gz").rpartition(".")[2]
     with InputFile(path).open_text(errors="strict") as lines:
         try:
@@ -125,7 +149,7 @@ def _read(path: Path, is_text: bool) -> Iterator[TopicRecord]:
             raise BadInput(f"{path}: expected UTF-8 text: convert the file, or give values as value_base64") from None
 
 
-def _json_records(path: Path, lines: Iterable[str]) -> Iterator[TopicRecord]:
+def _json_records(path: Path, lines: Iterable[str]) -> Iterator[TopicEntry]:
     for number, line in enumerate(lines, 1):
         if line.isspace():
             continue
@@ -134,6 +158,9 @@ def _json_records(path: Path, lines: Iterable[str]) -> Iterator[TopicRecord]:
             parsed = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{where} invalid JSON: {error}: expected one JSON object in each line") from None
+        if isinstance(parsed, dict) and "group" in parsed:
+            yield _committed(parsed, where)
+            continue
         if not isinstance(parsed, dict) or not parsed.keys() & {"value", "value_base64"}:
             raise BadInput(
                 f'{where} expected an object such as {{"value": ...}}, got {line.strip()[:60]}: if each line is a value '
@@ -175,29 +202,43 @@ def _integer(text: object, name: str, where: str) -> int:
 
 
 def _record(fields: Mapping[str, object], where: str) -> TopicRecord:
-    for name in fields:
-        if name not in _NAMES:
-            raise BadInput(
-                f"{where} unknown name {name!r:.40}{did_you_mean(name, _NAMES)}: expected {', '.join(_NAMES)}"
-            )
-    numbers: dict[str, int] = {}
-    for name in _NUMBERS:
-        given = fields.get(name)
-        if given is None:
-            continue
-        if type(given) is not int or not 0 <= given < 2**63 // NS_PER_MS:
-            raise BadInput(f"{where} {name}: expected an integer >= 0, got {given!r:.40}")
-        numbers[name] = given
-    partition = numbers.get("partition", 0)
-    if partition >= MAX_PARTITIONS:
-        raise BadInput(f"{where} partition: expected less than {MAX_PARTITIONS}, got {partition}")
+    _check_names(fields, _NAMES, where)
+    numbers = {name: _number(fields, name, where) for name in _NUMBERS if fields.get(name) is not None}
     return TopicRecord(
         _content(fields, "value", where),
         _content(fields, "key", where),
-        partition,
+        _partition(fields, where),
         numbers.get("timestamp"),
         numbers.get("append_ms", 0) * NS_PER_MS,
     )
+
+
+def _committed(fields: Mapping[str, object], where: str) -> CommittedOffset:
+    _check_names(fields, _NAMES_OF_OFFSET, where)
+    group = fields["group"]
+    if not isinstance(group, str) or not group:
+        raise BadInput(f"{where} group: expected the name of a consumer group, got {group!r:.40}")
+    return CommittedOffset(group, _partition(fields, where), _number(fields, "offset", where))
+
+
+def _check_names(fields: Mapping[str, object], names: Sequence[str], where: str) -> None:
+    for name in fields:
+        if name not in names:
+            raise BadInput(f"{where} unknown name {name!r:.40}{did_you_mean(name, names)}: expected {', '.join(names)}")
+
+
+def _number(fields: Mapping[str, object], name: str, where: str) -> int:
+    given = fields.get(name)
+    if type(given) is not int or not 0 <= given < 2**63 // NS_PER_MS:
+        raise BadInput(f"{where} {name}: expected an integer >= 0, got {given!r:.40}")
+    return given
+
+
+def _partition(fields: Mapping[str, object], where: str) -> int:
+    partition = 0 if fields.get("partition") is None else _number(fields, "partition", where)
+    if partition >= MAX_PARTITIONS:
+        raise BadInput(f"{where} partition: expected less than {MAX_PARTITIONS}, got {partition}")
+    return partition
 
 
 def _content(fields: Mapping[str, object], name: str, where: str) -> bytes | None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from flowsim.connectors.kafka.topic_files import TopicRecord, read_topic
+from flowsim.connectors.kafka.offsets import KafkaTopicPartition
+from flowsim.connectors.kafka.topic_files import CommittedOffset, TopicRecord, read_topic
 from flowsim.errors import BadInput, did_you_mean
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -26,6 +27,12 @@ def checked_topic(name: object, owner: str) -> str:
     return name
 
 
+TopicFiles = Mapping[str, str | Path | Sequence[str | Path]]
+"""The file with the records of a topic, or several files, by name."""
+GroupOffsets = Mapping[tuple[str, KafkaTopicPartition], int]
+"""The offsets that consumer groups have committed, by group and partition."""
+
+
 @dataclass(slots=True)
 class _Written:
     """A record that a sink wrote; ``transaction`` None: it is visible."""
@@ -39,12 +46,16 @@ class Topics:
     """The topics that the sources of a program read and its sinks write; they outlive the attempts of a job.
 
     Records of an open transaction are in the topic, in the order of all records, but not visible. A sink writes to
-    partition 0. A topic of a file has only the records of its file.
+    partition 0. A topic of files has only the records of its files.
     """
 
-    def __init__(self, files: Mapping[str, str | Path] | None = None) -> None:
-        self._files = {checked_topic(name, "topic"): path for name, path in (files or {}).items()}
+    def __init__(self, files: TopicFiles | None = None) -> None:
+        self._files = {
+            checked_topic(name, "topic"): (paths,) if isinstance(paths, str | Path) else tuple(paths)
+            for name, paths in (files or {}).items()
+        }
         self._read: dict[str, list[TopicRecord]] = {}
+        self._committed: dict[tuple[str, KafkaTopicPartition], int] = {}
         self._written: dict[str, list[_Written]] = {}
         self._open: dict[Hashable, set[str]] = {}
         """The transactions that are not committed, each with its topics."""
@@ -58,12 +69,49 @@ class Topics:
         """Returns the visible records of a topic. Raises BadInput for a topic without records."""
         if name in self._files:
             if name not in self._read:
-                self._read[name] = read_topic(self._files[name])
+                self._read[name] = self._read_files(name)
             return self._read[name]
         written = [one.record for one in self._written.get(name, ()) if one.transaction is None]
         if not written:
             raise BadInput(f"topic {name!r} has no records here{did_you_mean(name, self.names)}: {HOW_TO_GIVE}")
         return written
+
+    def _read_files(self, name: str) -> list[TopicRecord]:
+        records: list[TopicRecord] = []
+        for path in self._files[name]:
+            for entry in read_topic(path):
+                match entry:
+                    case TopicRecord():
+                        records.append(entry)
+                    case CommittedOffset(group=group, partition=partition, offset=offset):
+                        self._committed[group, KafkaTopicPartition(name, partition)] = offset
+        return records
+
+    # Consumer groups.
+
+    @property
+    def committed_offsets(self) -> GroupOffsets:
+        """The offsets that groups have committed, to all topics that were read."""
+        return dict(self._committed)
+
+    def commit_offsets(self, offsets: GroupOffsets) -> None:
+        """Commits offsets of groups; an offset may be before the committed one."""
+        self._committed.update(offsets)
+
+    def restore_offsets(self, offsets: GroupOffsets) -> None:
+        """Takes back all that was committed since ``committed_offsets`` returned ``offsets``."""
+        self._committed = dict(offsets)
+
+    def write_offsets_to(self, directory: Path) -> dict[str, tuple[Path, list[CommittedOffset]]]:
+        """Writes the committed offsets of each topic to ``<topic>.jsonl``, which can be one of the files of the topic."""
+        done: dict[str, tuple[Path, list[CommittedOffset]]] = {}
+        for group, one in sorted(self._committed, key=lambda key: (key[1].topic, key[0], key[1].partition)):
+            _, offsets = done.setdefault(one.topic, (directory / f"{one.topic}.jsonl", []))
+            offsets.append(CommittedOffset(group, one.partition, self._committed[group, one]))
+        for path, offsets in done.values():
+            directory.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{one.as_json()}\n" for one in offsets), encoding="utf-8")
+        return done
 
     # What sinks write.
 
@@ -130,11 +178,11 @@ def topics_of_context(owner: str) -> Topics:
 
 
 @contextmanager
-def simulated_topics(files: Mapping[str, str | Path] | Topics | None = None) -> Iterator[Topics]:
+def simulated_topics(files: TopicFiles | Topics | None = None) -> Iterator[Topics]:
     """Simulates a Kafka broker for the sources and sinks that are built meanwhile.
 
-    ``files``: the files with the records of topics, by name (``docs/cli.md`` has their format). ``records`` and
-    ``write_to`` of the result have what sinks wrote.
+    ``files``: the files with the records of topics, by name (``docs/pyflink_connectors.md`` has their format). ``records``
+    and ``write_to`` of the result have what sinks wrote, ``committed_offsets`` what sources have read up to.
     """
     topics = files if isinstance(files, Topics) else Topics(files)
     token = _CONTEXT.set(topics)

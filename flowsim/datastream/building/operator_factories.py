@@ -242,10 +242,12 @@ def two_phase_commit(sink: Sink, settings: JobSettings) -> TwoPhaseCommit | None
 
 def run_checks(sink: Sink) -> tuple[RunCheck | None, RestoreCheck | None]:
     """Returns the checks of a sink before its job starts, and before it continues from a checkpoint; None: it has none."""
-    return (
-        sink.check_run if isinstance(sink, ChecksRun) else None,
-        sink.check_restore if isinstance(sink, ChecksRestore) else None,
-    )
+    return run_check(sink), sink.check_restore if isinstance(sink, ChecksRestore) else None
+
+
+def run_check(connector: object) -> RunCheck | None:
+    """Returns the check of a sink, or of the enumerators of a source, before its job starts; None: it has none."""
+    return connector.check_run if isinstance(connector, ChecksRun) else None
 
 
 def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:

@@ -146,6 +146,12 @@ class SourceOperator(StreamOperator):
         if self._reader_state is not None:
             self._reader_state.snapshot(context.checkpoint_id)
 
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Lets the reader commit what it has read, if it does. Flink: SourceReader.notifyCheckpointComplete."""
+        notify = getattr(self._reader, "notify_checkpoint_complete", None)
+        if notify is not None:
+            notify(checkpoint_id)
+
     def handle_operator_event(self, event: OperatorEvent) -> None:
         reader = self._assigned_reader
         match event:

@@ -89,8 +89,34 @@ def test_topics_are_read_from_files_and_written_to_files(flowsim: Any, tmp_path:
     assert document["jobs"][0]["is_idle"] is True
 
 
-@pytest.mark.parametrize("topics", [["orders"], ["orders="], ["a=b", "a=c"], ["a/b=c"]])
-def test_topic_needs_a_name_and_one_file(flowsim: Any, program: str, topics: list[str]) -> None:
+def test_second_run_goes_on_at_the_offsets_of_the_first(
+    flowsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = TOPICS.replace(
+        'set_topics("orders")',
+        'set_topics("orders").set_group_id("g").set_starting_offsets(\n'
+        "    KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.EARLIEST))",
+    )
+    text = text.replace("import Kafka", "import KafkaOffsetResetStrategy, KafkaOffsetsInitializer, Kafka", 1)
+    monkeypatch.chdir(tmp_path)
+    Path("copy.py").write_text(text.replace("orders = ", "env.enable_checkpointing(100)\norders = ", 1))
+    Path("orders.txt").write_text("a\nb\n")
+    given, offsets = ("--topic", "orders=orders.txt@2/s"), "first/offsets/orders.jsonl"
+    done = flowsim("pyflink", *given, "--until", "800ms", "--out", "first", "copy.py")
+    assert f"offsets   orders: 1 committed offset in {offsets}\n" in done.out
+    assert Path(offsets).read_text() == '{"group":"g","partition":0,"offset":1}\n'
+    second = ("--topic", f"orders={offsets}", "--out", "second", "--json", "copy.py")
+    document = flowsim("pyflink", *given, *second).document
+    assert [(each["topic"], each["group"], each["partition"], each["offset"]) for each in document["offsets"]] == [
+        ("orders", "g", 0, 2)
+    ]
+    assert document["jobs"][0]["records_read"] == 1
+    replayed = flowsim("replay", document["jobs"][0]["recording"], "--allow-python")
+    assert (replayed.code, replayed.err) == (0, "")
+
+
+@pytest.mark.parametrize("topics", [["orders"], ["orders="], ["a/b=c"]])
+def test_topic_needs_a_name_and_a_file(flowsim: Any, program: str, topics: list[str]) -> None:
     done = flowsim("pyflink", *(each for topic in topics for each in ("--topic", topic)), program, "--minus", "0")
     assert done.code == 2
     assert "topic: expected " in done.err

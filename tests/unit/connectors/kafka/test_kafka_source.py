@@ -115,7 +115,7 @@ def partition(number: int, values: Sequence[object]) -> list[str]:
         (Offsets.offsets({KafkaTopicPartition("orders", 0): 2}), ["a4"]),
         (Offsets.offsets({KafkaTopicPartition("orders", 0): 9}), ["a0", "a2", "a4"]),
         (Offsets.offsets({KafkaTopicPartition("orders", 0): 9}, KafkaOffsetResetStrategy.LATEST), []),
-        (Offsets.committed_offsets(KafkaOffsetResetStrategy.EARLIEST), ["a0", "a2", "a4"]),
+        (Offsets.offsets({}, KafkaOffsetResetStrategy.EARLIEST), ["a0", "a2", "a4"]),
     ],
 )
 def test_source_starts_at_its_offsets(topics: Topics, starting: Offsets, expected: list[str]) -> None:
@@ -148,7 +148,7 @@ def test_latest_reads_what_is_appended_after_the_start(topics: Topics) -> None:
 
 def test_partitions_belong_to_the_readers_of_flink(topics: Topics) -> None:
     """KafkaSourceEnumerator.getSplitOwner: "orders".hashCode() * 31 & 0x7FFFFFFF is 940374459 in Java."""
-    owner_of = builder().build()._owner_of
+    owner_of = builder().build().owner_of
     assert [[owner_of(index, readers) for index in range(2)] for readers in (2, 3, 4)] == [[1, 0], [0, 1], [3, 0]]
 
 
@@ -215,7 +215,15 @@ def test_pattern_finds_topics_that_have_records(topics: Topics) -> None:
         ),
         (
             lambda: builder().set_starting_offsets(Offsets.committed_offsets()),
-            "orders-0 has no committed offset, and the",
+            r"committed offsets need a consumer group: call set_group_id\(",
+        ),
+        (
+            lambda: builder().set_bounded(Offsets.committed_offsets()),
+            "committed offsets need a consumer group",
+        ),
+        (
+            lambda: builder().set_property("commit.offsets.on.checkpoint", "True"),
+            "to commit offsets it needs a consumer group",
         ),
         (lambda: builder().set_starting_offsets("earliest"), "expected a KafkaOffsetsInitializer, got 'earliest'"),
         (lambda: builder("a/b"), "expected the name of a topic"),

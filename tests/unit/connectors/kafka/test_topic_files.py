@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.connectors.kafka.topic_files import TopicRecord, read_topic
+from flowsim.connectors.kafka.topic_files import CommittedOffset, TopicRecord, read_topic
 from flowsim.errors import BadInput
 
 MS = 1_000_000
@@ -63,9 +63,19 @@ def test_rate_appends_records_while_the_job_runs(tmp_path: Path) -> None:
     assert [record.append_ns for record in read_topic(path)] == [0, 0]
 
 
+def test_offsets_of_groups_are_lines_of_json(tmp_path: Path) -> None:
+    path, entries = tmp_path / "a.jsonl", [CommittedOffset("g", 1, 7), TopicRecord(b"x"), CommittedOffset("h", 0, 0)]
+    path.write_text("".join(f"{one.as_json()}\n" for one in entries))
+    assert read_topic(path) == entries
+    assert read_topic(f"{path}@1/s") == [entries[0], TopicRecord(b"x", append_ns=1_000 * MS), entries[2]]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("a.jsonl", '{"group": "", "offset": 1}', "a.jsonl:1 group: expected the name of a consumer group, got ''"),
+        ("a.jsonl", '{"group": "g"}', "a.jsonl:1 offset: expected an integer >= 0, got None"),
+        ("a.jsonl", '{"group": "g", "ofset": 1}', r"unknown name 'ofset' \(did you mean 'offset'\?\)"),
         (
             "a.jsonl",
             '{"value": 1}\n{"id": 1}\n',

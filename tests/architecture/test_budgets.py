@@ -12,7 +12,7 @@ PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
     "cli": 8_620,
-    "cluster": 5_723,
+    "cluster": 5_744,
     "conform": 4_190,
     "connectors": 10_330,
     "datastream": 6_153,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
@@ -109,6 +110,8 @@ class JobMaster:
                 (Components() if components is None else components).checkpoint_coordinator,
             )
             self.coordinators.backlog_listener = self.checkpoints.coordinator
+        self._waiting_failures = 0
+        """How many reported failures of tasks wait for their turn."""
         self.reasons: list[JobFailed] = []
         """The failures of the job with task, operator and record, in the order of their numbers."""
         self._stopped_job = RunningJob(execution, self.executions, self.failover)
@@ -153,10 +156,23 @@ class JobMaster:
         self.actor.close()
 
     def on_task_failed(self, subtask: int, error: BaseException) -> None:
-        """The current attempt of a subtask has failed; this changes nothing if the job has begun to cancel it."""
-        current = self.executions.subtasks[subtask].current_execution_attempt
-        if current is None or current.state is not TaskState.CANCELING:
+        """The current attempt of a subtask has failed: its report waits behind the reports and requests before it."""
+        attempt = self.executions.subtasks[subtask].current_execution_attempt
+        if attempt is None or not self.needs_actor:
             self.failover.on_task_failed(subtask, error)
+            return
+        self._waiting_failures += 1
+        self.actor.receive(subtask, partial(self._handle_failure, attempt, error))
+
+    def _handle_failure(self, attempt: TaskExecution, error: BaseException) -> None:
+        """Changes nothing if the job has begun to cancel the attempt. Flink: Execution.processFail."""
+        self._waiting_failures -= 1
+        vertex = attempt.vertex
+        if vertex.current_execution_attempt is attempt and attempt.state is not TaskState.CANCELING:
+            attempt.state = TaskState.FAILED
+            if self.checkpoints is not None:
+                self.checkpoints.on_state_update(attempt)
+            self.failover.on_task_failed(vertex.id, error)
 
     def on_task_ended(self, subtask: int) -> None:
         """The current attempt of a subtask has ended."""
@@ -174,8 +190,8 @@ class JobMaster:
             action()
 
     def when_handled(self, callback: Callable[[], None]) -> None:
-        """Calls back when the ends of tasks so far were handled; a stop with a savepoint handles them in the actor."""
-        if self._stopped_job.is_stopped:
+        """Calls back when the ends of tasks so far were handled; the actor handles failures, and all after a stop."""
+        if self._stopped_job.is_stopped or self._waiting_failures:
             self.actor.execute_last(callback)
         else:
             callback()

@@ -54,7 +54,12 @@ class TaskGateway:
         self._actor.receive(subtask, lambda: self._coordinators.on_synchronous_part(subtask, attempt, checkpoint_id))
 
     def update_task_execution_state(self, state: TaskState) -> None:
-        """Reports a new state of the attempt. Flink: JobMasterGateway.updateTaskExecutionState."""
+        """Reports a new state of the attempt. Flink: JobMasterGateway.updateTaskExecutionState.
+
+        The cluster reports a failure, with its cause (``JobMaster.on_task_failed``).
+        """
+        if state is TaskState.FAILED:
+            return
 
         def update() -> None:
             self._execution.state = state

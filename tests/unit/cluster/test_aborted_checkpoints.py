@@ -189,3 +189,16 @@ def test_vertex_of_which_a_part_finished_restarts_with_all_its_subtasks() -> Non
     sources = [(each.number, each.state) for each in result.attempts if each.task.startswith("Source: log")]
     assert sources == [(0, "FINISHED"), (1, "FINISHED"), (0, "CANCELED"), (1, "FINISHED")]
     assert sorted(sink.values()) == sorted([(2 * n,) for n in range(5)] + [(2 * n + 1,) for n in range(150)])
+
+
+def test_report_of_a_failure_waits_behind_a_request_for_a_checkpoint() -> None:
+    """A report that comes at once finds the request still waiting, and rejects it because the job restarts."""
+    log = CallLog(fails_at={"long": "complete 1"})
+    job = checkpointed_job(ON_REQUEST, buffer_timeout_ms=0)
+    job.operator(numbers(job, 60), "long", "long", log.make(), chain=False)
+    first = TriggerCheckpoint(15 * NS_PER_MS)
+    requested = run_and_record(job, first, first)[0].requested_snapshots
+    assert [(each.checkpoint_id, each.error) for each in requested] == [
+        (1, None),
+        (None, "Not all required tasks are currently running."),
+    ]

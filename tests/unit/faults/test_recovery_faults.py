@@ -125,7 +125,7 @@ def test_barrier_of_an_expired_checkpoint_that_ends_the_storing_loses_elements(
 def test_snapshot_at_the_first_barrier_loses_elements_in_mode_at_least_once() -> None:
     recorder = MemoryRecorder(Level.FULL)
     result, _ = run_restarted(
-        recorder, 26, exactly_once=False, faults=[Fault("snapshot_at_first_barrier", operator=LAST)]
+        recorder, 20, exactly_once=False, faults=[Fault("snapshot_at_first_barrier", operator=LAST)]
     )
     assert result.status is JobStatus.FINISHED
     assert violated(recorder) == {"checkpoint-cut", "at-least-once"}

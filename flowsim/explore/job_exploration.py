@@ -9,7 +9,7 @@ from functools import partial
 
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.outcome import Outcome, View
-from flowsim.explore.plan import Plan, strategies_of
+from flowsim.explore.plan import Plan, SearchProgress, States, strategies_of
 from flowsim.explore.unit import SEARCH, LawCount, Unit, UnitResult, explore_unit
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.exploring_loop import Space
@@ -101,8 +101,8 @@ class JobExploration:
         sampled = self.spaces[space].sampled if space in self.spaces else 0
         return once / sampled if sampled else 1.0
 
-    def add(self, part: UnitResult) -> None:
-        """Adds the runs of a unit."""
+    def add(self, part: UnitResult, search: SearchProgress) -> None:
+        """Adds the runs of a unit; ``search``: how far that of its space is with them."""
         unit, space = part.unit, self.spaces[part.unit.space]
         for digest, one in part.results.items():
             found, token = self.results.get(digest), ChoiceToken.parse(one.token)
@@ -123,8 +123,8 @@ class JobExploration:
             space.is_strategy_finished |= part.has_ended
         if unit.strategy == SEARCH and part.runs:
             space.searched += part.runs
-            space.blocked, space.share, space.of_parts = part.blocked, part.share, part.of_parts
-            space.is_complete = part.has_ended
+            space.blocked, space.share, space.of_parts = search.blocked, search.share, search.of_parts
+            space.is_complete = search.is_complete
         self._add_checks(part)
 
     def _add_checks(self, part: UnitResult) -> None:
@@ -139,11 +139,11 @@ class JobExploration:
             self.findings[what] = first, runs + finding.runs
 
 
-States = dict[tuple[Space, str], bytes]
-"""Where the units of a search of a space and a strategy continue."""
+Worker = Callable[[Iterable[Unit | None], States], Iterator[UnitResult]]
+"""Makes the runs of units, and yields what they found in the order of the units; the last ones need not be whole.
 
-Worker = Callable[[Iterable[Unit], States], Iterator[UnitResult]]
-"""Makes the runs of units, and yields what they found in the order of the units; the last ones need not be whole."""
+In place of a unit, None: which ones are next depends on all results before, so it yields these first.
+"""
 
 
 def explore(
@@ -152,11 +152,10 @@ def explore(
     """Makes the runs of a plan, until ``on_unit`` returns True."""
     spaces = {name: ExploredSpace(space.strategy) for name, space in plan.spaces.items()}
     exploration = JobExploration(view, spaces)
-    for part in worker((unit for unit in plan.units() if not plan.is_over(unit)), {}):
+    for part in worker((unit for unit in plan.units() if unit is None or not plan.is_over(unit)), plan.states):
         if plan.is_over(part.unit):
             continue
-        exploration.add(part)
-        plan.ended(part)
+        exploration.add(part, plan.ended(part))
         if on_unit(exploration, part):
             break
     return exploration
@@ -165,11 +164,12 @@ def explore(
 def in_this_process(run: Callable[[Unit, bytes], UnitResult]) -> Worker:
     """Makes the runs of each unit in this process; ``run`` makes those of one."""
 
-    def work(units: Iterable[Unit], states: States) -> Iterator[UnitResult]:
+    def work(units: Iterable[Unit | None], states: States) -> Iterator[UnitResult]:
         for unit in units:
-            where = unit.space, unit.strategy
-            result = run(unit, states.get(where, b"") if unit.continues else b"")
-            states[where] = result.state
+            if unit is None:
+                continue
+            result = run(unit, states.get(unit.chain, b"") if unit.continues else b"")
+            states[unit.chain] = result.state
             yield result
             if not result.is_whole:
                 return

@@ -11,10 +11,11 @@ from typing import Any, Final
 import msgspec
 
 from flowsim.errors import BadInput
-from flowsim.explore.job_exploration import States, Worker
+from flowsim.explore.job_exploration import Worker
+from flowsim.explore.plan import States
 from flowsim.explore.unit import Unit, UnitResult
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 
 
 class KeptUnits:
@@ -58,14 +59,16 @@ class KeptUnits:
     def continued(self, worker: Worker) -> Worker:
         """Returns a worker that yields the kept results of the units that have one, before it makes further runs."""
 
-        def work(units: Iterable[Unit], states: States) -> Iterator[UnitResult]:
+        def work(units: Iterable[Unit | None], states: States) -> Iterator[UnitResult]:
             planned, matching = iter(units), list[UnitResult]()
             unit = None
             for unit in planned:
+                if unit is None:
+                    continue
                 if not self._kept or self._kept[0].unit != unit:
                     break
                 result = self._kept.popleft()
-                states[unit.space, unit.strategy] = result.state
+                states[unit.chain] = result.state
                 matching.append(result)
                 yield result
                 unit = None
@@ -92,6 +95,6 @@ class KeptUnits:
                 lines.write(msgspec.json.encode(replace(result, is_interrupted=False)) + b"\n")
 
 
-def _after(unit: Unit, units: Iterator[Unit]) -> Iterator[Unit]:
+def _after(unit: Unit, units: Iterator[Unit | None]) -> Iterator[Unit | None]:
     yield unit
     yield from units

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.msgpack import decode, encode
 
-from flowsim.explore.job_exploration import States, Worker
+from flowsim.explore.job_exploration import Worker
+from flowsim.explore.plan import States
 from flowsim.explore.processes import Opens
-from flowsim.explore.unit import DEFAULT, Unit, UnitResult
-from flowsim.sim.exploring_loop import Space
+from flowsim.explore.unit import Chain, Unit, UnitResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,15 +59,14 @@ class MakesTasks:
         results, states, ended = [], dict(first), set()
         with _connected(self._stop) as stops, self._opens() as run:
             for place, unit in units:
-                where = unit.space, unit.strategy
-                if where in ended:
+                if unit.chain in ended:
                     continue
-                result = run(unit, states.get(where, b""), stops)
+                result = run(unit, states.get(unit.chain, b""), stops)
                 results.append((place, encode(result)))
                 if unit.continues:
-                    states[where] = result.state
+                    states[unit.chain] = result.state
                     if result.has_ended:
-                        ended.add(where)
+                        ended.add(unit.chain)
         return results
 
 
@@ -109,13 +108,13 @@ def _connected(stop: Place) -> Iterator[Callable[[], bool]]:
 
 
 def on_spark(session: SparkSession, opens: Opens) -> Worker:
-    """Makes the runs in the tasks of Spark jobs; the units of a search are in one task, and the others depend on nothing.
+    """Makes the runs in the tasks of Spark jobs; the units of a chain are in one task, and the others depend on nothing.
 
     At Ctrl-C the tasks end after their current run, and what they found until then is yielded.
     """
     cores = session.sparkContext.defaultParallelism
 
-    def work(units: Iterable[Unit], states: States) -> Iterator[UnitResult]:
+    def work(units: Iterable[Unit | None], states: States) -> Iterator[UnitResult]:
         planned, stop = iter(units), StopLine(session)
         try:
             while batch := _batch(planned, cores * _UNITS_OF_A_CORE):
@@ -124,7 +123,7 @@ def on_spark(session: SparkSession, opens: Opens) -> Worker:
                 is_whole = True
                 for content in contents:
                     result = decode(content, type=UnitResult)
-                    states[result.unit.space, result.unit.strategy] = result.state
+                    states[result.unit.chain] = result.state
                     is_whole &= result.is_whole
                     result.follows_gap = not is_whole
                     result.is_interrupted |= is_interrupted
@@ -160,26 +159,27 @@ def _collected(session: SparkSession, makes: MakesTasks, tasks: int, stop: StopL
     ], is_interrupted
 
 
-def _batch(units: Iterator[Unit], most: int) -> list[Unit]:
-    """Returns the next units; a default run, on which further units depend, is the last one."""
+def _batch(units: Iterator[Unit | None], most: int) -> list[Unit]:
+    """Returns the next units, up to those that depend on their results."""
     batch: list[Unit] = []
     for unit in units:
-        batch.append(unit)
-        if unit.strategy == DEFAULT or len(batch) == most:
+        if unit is not None:
+            batch.append(unit)
+        if batch and (unit is None or len(batch) == most):
             break
     return batch
 
 
 def _tasks(batch: Sequence[Unit], states: States, cores: int) -> list[Task]:
-    """Returns a task for each core, so that all begin at once; each search is in one task, and they have equally many runs."""
+    """Returns a task for each core, so that all begin at once; each chain is in one task, and they have equally many runs."""
     tasks: list[Task] = [([], {}) for _ in range(cores)]
     runs = [0] * cores
-    searches: dict[tuple[Space, str], int] = {}
+    searches: dict[Chain, int] = {}
     for place, unit in enumerate(batch):
-        where, number = (unit.space, unit.strategy), runs.index(min(runs))
+        number = runs.index(min(runs))
         if unit.continues:
-            number = searches.setdefault(where, number)
-            tasks[number][1][where] = states.get(where, b"")
+            number = searches.setdefault(unit.chain, number)
+            tasks[number][1][unit.chain] = states.get(unit.chain, b"")
         tasks[number][0].append((place, unit))
         runs[number] += unit.runs
     return [task for task in tasks if task[0]]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from sys import maxsize
 from typing import Final
 
+from flowsim.explore.product_search import is_by_parts
 from flowsim.explore.strategies.by_name import DEFAULT_STRATEGIES, strategy_of
-from flowsim.explore.unit import DEFAULT, SEARCH, Unit, UnitResult, is_whole
+from flowsim.explore.subtrees import SplitSearch
+from flowsim.explore.unit import DEFAULT, SEARCH, Chain, Unit, UnitResult, is_whole
 from flowsim.sim.exploring_loop import Space
 
 SPACES: Final[tuple[Space, ...]] = ("order", "runtime")
@@ -15,6 +18,29 @@ SPACES: Final[tuple[Space, ...]] = ("order", "runtime")
 _SMALLEST: Final = 10
 _LARGEST: Final = 200
 """Units grow with the runs before them, so that a job whose runs are slow is seen in both spaces soon."""
+
+_TURNS_OF_ONE_SEARCH: Final = 7
+"""After these the search is split: in the order space, which then had 276 runs of a search, if they have their largest size."""
+
+_RUNS_OF_A_TURN: Final = 400
+_FEWEST_TURNS: Final = 8
+_MOST_TURNS: Final = 64
+"""A round has this many turns at least and at most, and one for so many runs before it: one group of subtrees for each."""
+
+States = dict[Chain, bytes]
+"""Where the units of a chain continue."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchProgress:
+    """How far the exhaustive search of a space is."""
+
+    blocked: int = 0
+    share: float = 0.0
+    """The part of the tree of all orders that is finished."""
+    of_parts: tuple[int, ...] = ()
+    """How many results each part has, if parts that share no later task were searched by themselves."""
+    is_complete: bool = False
 
 
 @dataclass(slots=True)
@@ -34,9 +60,36 @@ class SpacePlan:
     """False if the strategy has ended; its units are planned and not made, because others may be made at the same time."""
     choices: int = 0
     decided: int = 0
+    progress: SearchProgress = SearchProgress()
+    _state: bytes = b""
+    """That of the search, until it is split."""
+    _split: SplitSearch | None = None
+    _groups: list[int] = field(default_factory=list)
+    """The groups of subtrees of the round for which no unit is planned."""
+    _unused: int = 0
+    """How many runs of the round were planned and not needed."""
+
+    def begin_round(self, states: States) -> int:
+        """Returns how many turns the next round has. All units before must have ended; adds the states of the new ones."""
+        self.planned, self._unused = self.planned - self._unused, 0
+        if not self.planned:
+            return 1
+        if self.space == "runtime" or self.is_over or self.planned >= self.runs:
+            return maxsize
+        if self.planned == 1:
+            return _TURNS_OF_ONE_SEARCH
+        turns = min(max(_FEWEST_TURNS, self.planned // _RUNS_OF_A_TURN), _MOST_TURNS)
+        if self._split is None and self._state and not is_by_parts(self._state):
+            self._split = SplitSearch(self._state)
+        if self._split is None:
+            return turns
+        dealt = self._split.deal(turns)
+        states.update({(self.space, SEARCH, number): state for number, state in dealt.items()})
+        self._groups = list(dealt)
+        return len(dealt)
 
     def next_units(self) -> list[Unit]:
-        """Returns the next units; none at the end. Call ``ended`` with that of the default run before the next call."""
+        """Returns the units of the next turn; none at the end."""
         left = self.runs - self.planned
         if left <= 0 or self.is_over:
             return []
@@ -45,24 +98,34 @@ class SpacePlan:
         size = min(max(_SMALLEST, self.planned), _LARGEST, left)
         if self.space == "runtime":
             return [self._unit(self.strategy, size)]
-        searched = self._unit(SEARCH, (size + 1) // 2)
+        searched = self._unit(SEARCH, (size + 1) // 2, 0 if self._split is None else self._groups.pop(0))
         return [searched, self._unit(self.strategy, size // 2)] if size > 1 else [searched]
 
-    def _unit(self, strategy: str, runs: int) -> Unit:
+    def _unit(self, strategy: str, runs: int, group: int = 0) -> Unit:
         first = self.first_seed if is_whole(strategy) else self.first_seed + self.sampled
-        unit = Unit(self.space, strategy, first, runs, self.planned, self.choices, self.decided)
+        unit = Unit(self.space, strategy, first, runs, self.planned, self.choices, self.decided, group)
         self.planned += runs
         self.sampled += runs * unit.is_sample
         return unit
 
     def ended(self, result: UnitResult) -> None:
         """Called with the result of each unit, in the order of the units."""
-        if result.unit.strategy == DEFAULT:
+        unit, split = result.unit, self._split
+        if unit.strategy == DEFAULT:
             self.choices, self.decided = result.choices, result.decided
-        elif result.has_ended and result.unit.is_sample and self.space == "order":
+        elif unit.group and split is not None:
+            self._unused += unit.runs - result.runs
+            if result.state:
+                split.take_back(unit.group, result.state, result.blocked)
+            self.progress = SearchProgress(split.blocked, split.share, (), split.is_finished)
+            self.is_over = split.is_finished
+        elif result.has_ended and unit.is_sample and self.space == "order":
             self.samples = False
         elif result.has_ended:
             self.is_over = True
+        if unit.strategy == SEARCH and not unit.group:
+            self._state = result.state
+            self.progress = SearchProgress(result.blocked, result.share, result.of_parts, result.has_ended)
 
 
 class Plan:
@@ -76,25 +139,40 @@ class Plan:
             space: SpacePlan(space, strategy, first_seed, min(share, runs - number * share))
             for number, (space, strategy) in enumerate(strategies.items())
         }
+        self.states: States = {}
+        """Where chains continue; a worker changes it as well."""
 
     @property
     def runs(self) -> int:
         """How many runs there are at most."""
         return sum(space.runs for space in self.spaces.values())
 
-    def units(self) -> Iterator[Unit]:
-        """Yields the units. Those of a space that is over when their turn comes are not made."""
-        while units := [unit for space in self.spaces.values() for unit in space.next_units()]:
-            yield from units
+    def units(self) -> Iterator[Unit | None]:
+        """Yields the units in rounds of turns. Those of a space that is over when their turn comes are not made.
+
+        None: call ``ended`` for all units before asking for the next one, because it depends on them.
+        """
+        while True:
+            turns = min(space.begin_round(self.states) for space in self.spaces.values())
+            for turn in range(turns):
+                units = [unit for space in self.spaces.values() for unit in space.next_units()]
+                if not (units or turn):
+                    return
+                if not units:
+                    break
+                yield from units
+            yield None
 
     def is_over(self, unit: Unit) -> bool:
         """True if a unit is not made, because its space is over or its strategy has ended."""
         space = self.spaces[unit.space]
         return space.is_over or (not space.samples and unit.is_sample)
 
-    def ended(self, result: UnitResult) -> None:
-        """Called with the result of each unit, in the order of the units."""
-        self.spaces[result.unit.space].ended(result)
+    def ended(self, result: UnitResult) -> SearchProgress:
+        """Called with the result of each unit, in the order of the units; returns how far the search of its space is."""
+        space = self.spaces[result.unit.space]
+        space.ended(result)
+        return space.progress
 
 
 def strategies_of(spaces: tuple[Space, ...], strategy: str | None) -> dict[Space, str]:

@@ -12,8 +12,9 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, Final, Protocol
 
 from flowsim.errors import BadInput, FlowsimError, InvariantViolation
-from flowsim.explore.job_exploration import States, Worker
-from flowsim.explore.unit import DEFAULT, Unit, UnitResult
+from flowsim.explore.job_exploration import Worker
+from flowsim.explore.plan import States
+from flowsim.explore.unit import Unit, UnitResult
 from flowsim.spawned import interrupts_blocked
 
 _AHEAD: Final = 4
@@ -37,7 +38,7 @@ def in_processes(opens: Opens, jobs: int) -> Worker:
     Ctrl-C ends the runs, and what they found until then is yielded. Raises the first error of a process.
     """
 
-    def work(units: Iterable[Unit], states: States) -> Iterator[UnitResult]:
+    def work(units: Iterable[Unit | None], states: States) -> Iterator[UnitResult]:
         pool = _Pool(opens, jobs, iter(units), states)
         try:
             yield from pool.results()
@@ -50,7 +51,7 @@ def in_processes(opens: Opens, jobs: int) -> Worker:
 class _Pool:
     """Gives each process one unit after the other; results wait until those before them are there."""
 
-    def __init__(self, opens: Opens, jobs: int, units: Iterator[Unit], states: States) -> None:
+    def __init__(self, opens: Opens, jobs: int, units: Iterator[Unit | None], states: States) -> None:
         context = get_context("spawn")
         self._stop = context.Event()
         self._free: list[Connection] = []
@@ -70,8 +71,8 @@ class _Pool:
         self._running: dict[Connection, tuple[int, Unit]] = {}
         self._ready: dict[int, UnitResult] = {}
         self._planned = self._yielded = 0
-        self._default_runs = False
-        """True while a default run, on which further units depend, is planned and not merged."""
+        self._waits = False
+        """True if further units depend on all that were planned."""
         self._is_over = False
 
     def results(self) -> Iterator[UnitResult]:
@@ -80,7 +81,6 @@ class _Pool:
             while (ready := self._ready.pop(self._yielded, None)) is not None:
                 self._yielded += 1
                 yield ready
-                self._default_runs &= ready.unit.strategy != DEFAULT
             self._start()
             if not self._running:
                 return
@@ -94,28 +94,28 @@ class _Pool:
 
     def _start(self) -> None:
         """Gives units to the processes that have none."""
-        while (
-            self._has_more and not self._default_runs and self._planned < self._yielded + _AHEAD * len(self._processes)
-        ):
-            unit = next(self._units, None)
-            if unit is None:
+        most = _AHEAD * len(self._processes)
+        while self._has_more and self._planned - self._yielded < (1 if self._waits else most):
+            try:
+                unit = next(self._units)
+            except StopIteration:
                 self._has_more = False
                 break
-            self._waiting.append((self._planned, unit))
-            self._planned += 1
-            self._default_runs = unit.strategy == DEFAULT
-        blocked = {(unit.space, unit.strategy) for _, unit in self._running.values() if unit.continues}
+            self._waits = unit is None
+            if unit is not None:
+                self._waiting.append((self._planned, unit))
+                self._planned += 1
+        blocked = {unit.chain for _, unit in self._running.values() if unit.continues}
         for number, unit in list(self._waiting):
-            where = unit.space, unit.strategy
             if not self._free:
                 return
-            if where in blocked:
+            if unit.chain in blocked:
                 continue
             if unit.continues:
-                blocked.add(where)
+                blocked.add(unit.chain)
             self._waiting.remove((number, unit))
             connection = self._free.pop()
-            connection.send((unit, self._states.get(where, b"") if unit.continues else b""))
+            connection.send((unit, self._states.get(unit.chain, b"") if unit.continues else b""))
             self._running[connection] = number, unit
 
     def _receive(self) -> None:
@@ -126,7 +126,7 @@ class _Pool:
             del self._running[connection]
             self._free.append(connection)
             self._ready[number] = result
-            self._states[unit.space, unit.strategy] = result.state
+            self._states[unit.chain] = result.state
             self._is_over |= not result.is_whole
 
     def _received(self, connection: Connection) -> UnitResult:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from hashlib import sha256
 from itertools import islice, product
 from math import prod
+from typing import Final
 
 from msgspec.msgpack import decode, encode
 
@@ -47,7 +48,15 @@ class Steered(Recorded):
 
 
 _Orders = list[dict[str, list[OptionKey]]]
-_State = tuple[int, _Orders, int, bytes, bool, int, int, bool, bool]
+_State = tuple[int, _Orders, int, bytes, bool, int, int, bool]
+
+_BY_PARTS: Final = b"parts"
+"""With this the state begins as long as parts are searched by themselves."""
+
+
+def is_by_parts(state: bytes) -> bool:
+    """Returns True if a state is that of a search of parts, and not that of an ``ExhaustiveSearch`` of the whole job."""
+    return state.startswith(_BY_PARTS)
 
 
 class ProductSearch(Recorded):
@@ -76,10 +85,12 @@ class ProductSearch(Recorded):
         self.is_finished = False
 
     def state(self) -> bytes:
-        """Returns where the search is between two runs, so that another process can continue it."""
+        """Returns where the search is between two runs: as an ``ExhaustiveSearch`` does, once the job is searched as a whole."""
+        if self.is_whole and self._search is not None:
+            return self._search.state()
         search = b"" if self._search is None else self._search.state()
         is_mixed = self._search is not None and self._search.is_mixed
-        return encode(
+        return _BY_PARTS + encode(
             (
                 self._part,
                 self._orders,
@@ -88,20 +99,23 @@ class ProductSearch(Recorded):
                 is_mixed,
                 self.runs,
                 self.blocked,
-                self.is_whole,
                 self.is_finished,
             )
         )
 
     def restore(self, state: bytes) -> None:
         """Continues there."""
-        found = decode(state, type=_State)
-        self._part, self._orders, self._combined, search, is_mixed = found[:5]
-        self.runs, self.blocked, self.is_whole, self.is_finished = found[5:]
+        if not is_by_parts(state):
+            search = self._search_whole()
+            search.restore(state)
+            self.runs, self.blocked, self.is_finished = search.runs, search.blocked, search.is_finished
+            return
+        found = decode(state[len(_BY_PARTS) :], type=_State)
+        self._part, self._orders, self._combined, of_part, is_mixed, self.runs, self.blocked, self.is_finished = found
         self._search = None
-        if search:
-            self._search = ExhaustiveSearch() if self.is_whole else ExhaustiveSearch(self._parts, self._part)
-            self._search.restore(search)
+        if of_part:
+            self._search = ExhaustiveSearch(self._parts, self._part)
+            self._search.restore(of_part)
             self._search.is_mixed = is_mixed
 
     @property
@@ -123,8 +137,8 @@ class ProductSearch(Recorded):
     def _combinations(self) -> int:
         return prod(len(orders) for orders in self._orders)
 
-    def begin(self) -> None:
-        """Starts the next run."""
+    def begin(self) -> Recorded:
+        """Starts the next run, and returns what decides it."""
         self.deviations, self.choices = [], 0
         self._keys = [[] for _ in self._orders]
         if self._search is not None:
@@ -133,6 +147,7 @@ class ProductSearch(Recorded):
             self._steered = Steered(
                 self._parts, [orders[each] for orders, each in zip(self._orders, self._combination(), strict=True)]
             )
+        return self
 
     def decide(self, options: Sequence[Option]) -> int:
         source = self._search or self._steered
@@ -202,9 +217,10 @@ class ProductSearch(Recorded):
     def _combination(self) -> tuple[str, ...]:
         return next(islice(product(*self._orders), self._combined, None))
 
-    def _search_whole(self) -> None:
+    def _search_whole(self) -> ExhaustiveSearch:
         self.is_whole, self._steered = True, None
         self._search = ExhaustiveSearch()
+        return self._search
 
     def _results(self, outcome: Outcome) -> list[str]:
         """Returns a digest of what each part wrote; what tasks before the parts wrote, and the job's end, belong to each."""

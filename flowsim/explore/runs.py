@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowsim.explore.exhaustive import ExhaustiveSearch
-from flowsim.explore.plan import Plan, strategies_of
-from flowsim.explore.unit import DEFAULT, SEARCH, Unit, UnitResult, UnitRuns
+from flowsim.explore.plan import Plan, SearchProgress, strategies_of
+from flowsim.explore.unit import DEFAULT, Unit, UnitResult, UnitRuns
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Space
 
@@ -16,11 +16,8 @@ class Runs:
 
     def __init__(self, space: Space, strategy: str | None, seed: int, runs: int) -> None:
         self.space: Space = space
-        self.search: ExhaustiveSearch | None = None
-        """The exhaustive search, once it has begun."""
         self._plan = Plan(strategies_of((space,), strategy), seed, runs)
-        self._units: Iterator[Unit] = self._plan.units()
-        self._states: dict[str, bytes] = {}
+        self._units: Iterator[Unit | None] = self._plan.units()
         self._current: tuple[Unit, UnitRuns] | None = None
         self._default = Recorded(space)
 
@@ -32,19 +29,24 @@ class Runs:
                 if source is not None:
                     return source
                 self._end(*self._current)
-            unit = next((unit for unit in self._units if not self._plan.is_over(unit)), None)
+            unit = next((unit for unit in self._units if unit is not None and not self._plan.is_over(unit)), None)
             if unit is None:
                 return None
-            search = ExhaustiveSearch()
-            self._current = unit, UnitRuns(unit, search, self._states.get(unit.strategy, b""))
-            if unit.strategy == SEARCH:
-                self.search = search
+            self._current = unit, UnitRuns(unit, ExhaustiveSearch(), self._plan.states.get(unit.chain, b""))
+
+    def search(self) -> SearchProgress:
+        """Returns how far the exhaustive search is; there is no run after this."""
+        if self._current is not None:
+            self._end(*self._current)
+        return self._plan.spaces[self.space].progress
 
     def _end(self, unit: Unit, runs: UnitRuns) -> None:
-        self._states[unit.strategy] = runs.state()
-        end = UnitResult(unit, has_ended=runs.has_ended)
+        state = self._plan.states[unit.chain] = runs.state()
+        end = UnitResult(unit, runs.made, has_ended=runs.has_ended, state=state)
         if unit.strategy == DEFAULT:
             end.choices, end.decided = self._default.choices, self._default.decided
+        if isinstance(runs.search, ExhaustiveSearch):
+            end.share = runs.search.share
         self._plan.ended(end)
         self._current = None
 

@@ -13,6 +13,7 @@ from flowsim.explore.outcome import Outcome, View
 from flowsim.explore.product_search import ProductSearch
 from flowsim.explore.strategies.by_name import strategy_of
 from flowsim.explore.strategies.delay import DelayBounded
+from flowsim.explore.subtrees import Subtrees
 from flowsim.laws.law import Outcome as LawOutcome
 from flowsim.sim.choice_token import ChoiceToken, Recorded
 from flowsim.sim.exploring_loop import Space
@@ -22,6 +23,10 @@ DEFAULT: Final = "default"
 
 SEARCH: Final = "search"
 """In place of a strategy: the next runs of the exhaustive search."""
+
+
+Chain = tuple[Space, str, int]
+"""Units of a space, a strategy and a group, each of which begins where the one before it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,13 @@ class Unit:
     """How many choices the default run had."""
     decided: int = 0
     """How many steps the default run had; 0: it did not end."""
+    group: int = 0
+    """Which of the groups of subtrees it searches, from 1; 0: the search is not split."""
+
+    @property
+    def chain(self) -> Chain:
+        """What has its state, if the unit continues."""
+        return self.space, self.strategy, self.group
 
     @property
     def is_sample(self) -> bool:
@@ -46,7 +58,7 @@ class Unit:
 
     @property
     def continues(self) -> bool:
-        """True if the unit begins where the one before it, of the same space and strategy, ended."""
+        """True if the unit begins where the one before it, of the same chain, ended, or with a state that the plan deals."""
         return self.strategy == SEARCH or is_whole(self.strategy)
 
 
@@ -99,15 +111,16 @@ class UnitResult:
     laws: dict[str, LawCount] = field(default_factory=dict)
     findings: dict[str, UnitFinding] = field(default_factory=dict)
     has_ended: bool = False
-    """True if the strategy, or the search, has no further run."""
+    """True if the strategy, or the search, or its group of subtrees, has no further run."""
     is_interrupted: bool = False
     follows_gap: bool = False
     """True if a unit before this one is missing, because the exploration ended."""
     state: bytes = b""
     """Where the next unit continues."""
     blocked: int = 0
+    """Of the search so far; of the runs of the unit if it is split."""
     share: float = 0.0
-    """Of the search so far."""
+    """Of the search so far, if it is not split."""
     of_parts: tuple[int, ...] = ()
     """How many results each part has that the search has tried by itself."""
     choices: int = 0
@@ -169,17 +182,22 @@ class UnitRuns:
     def __init__(self, unit: Unit, search: ExhaustiveSearch | ProductSearch, state: bytes = b"") -> None:
         self._unit = unit
         self._left = unit.runs
-        self.search = search if unit.strategy == SEARCH else None
+        self.search = (Subtrees(state) if unit.group else search) if unit.strategy == SEARCH else None
         """The exhaustive search."""
-        if self.search is not None and state:
-            self.search.restore(state)
+        if state and self.search is search:
+            search.restore(state)
         self._strategy = strategy_of(unit.strategy, unit.space, unit.first_seed) if unit.is_sample else None
         if isinstance(self._strategy, DelayBounded) and state:
             self._strategy.restore(state)
 
     @property
+    def made(self) -> int:
+        """How many runs were begun."""
+        return self._unit.runs - self._left
+
+    @property
     def has_ended(self) -> bool:
-        """True if there is no further run, in this unit or in a later one."""
+        """True if there is no further run, in this unit or in a later one of its chain."""
         which = self.search or self._strategy
         return which is not None and which.is_finished
 
@@ -189,8 +207,7 @@ class UnitRuns:
             return None
         self._left -= 1
         if self.search is not None:
-            self.search.begin()
-            return self.search
+            return self.search.begin()
         return Recorded(self._unit.space) if self._strategy is None else self._strategy.next_run(self._unit.choices)
 
     def ended(self, run: Recorded, is_new: bool, outcome: Outcome | None = None) -> None:
@@ -252,6 +269,7 @@ def explore_unit(
     if unit.continues:
         found.state = runs.state()
     if runs.search is not None:
-        found.blocked, found.share = runs.search.blocked, runs.search.share
-        found.of_parts = runs.search.results_of_parts
+        found.blocked = runs.search.blocked
+        if not isinstance(runs.search, Subtrees):
+            found.share, found.of_parts = runs.search.share, runs.search.results_of_parts
     return found

@@ -175,8 +175,8 @@ class _ExploredTest:
                 break
             self._run(source, f"run {number} of the {sources.space} space")
             sources.ended(source, is_new=False)
-        search = sources.search
-        if all_orders and search is not None and not search.is_finished:
+        search = sources.search()
+        if all_orders and not search.is_complete:
             how_far = f"{search.share:.2%} of the tree; raise runs, or make the job smaller"
             raise AssertionError(f"not all orders were tried in {count_text(runs, 'run')}: {how_far}")
 

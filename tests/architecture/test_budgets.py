@@ -16,7 +16,7 @@ LINES_OF_PYTHON = {
     "conform": 4_190,
     "connectors": 10_330,
     "datastream": 6_153,
-    "explore": 3_080,
+    "explore": 3_480,
     "export": 1_300,
     "facts": 1_780,
     "faults": 620,

@@ -1,6 +1,7 @@
 """Every order of a job's events, one by one, and the results of an exhaustive search beside them.
 
 ``python -m tests.support.explore.brute_force --jobs 500`` compares tiny jobs; a job with too many orders is left out.
+``--split 3 2`` splits each search, as a long one is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.outcome import Outcome
 from flowsim.explore.product_search import ProductSearch
+from flowsim.explore.subtrees import SplitSearch, Subtrees
 from flowsim.scenario.yaml.problems import ScenarioErrors
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Option
@@ -34,8 +36,9 @@ class AllOrders(Recorded):
     runs: int = 0
     is_finished: bool = False
 
-    def begin(self) -> None:
+    def begin(self) -> Recorded:
         self.depth = 0
+        return self
 
     def decide(self, options: Sequence[Option]) -> int:
         if self.depth == len(self.path):
@@ -55,14 +58,58 @@ class AllOrders(Recorded):
         self.is_finished = not self.path
 
 
-def results(
-    job: ExploredJob, search: AllOrders | ExhaustiveSearch | ProductSearch, most: int = MOST_ORDERS
-) -> set[str]:
+class InSubtrees:
+    """A search that is split after its first run, into groups of which each has few runs in a round."""
+
+    def __init__(self, groups: int, runs_of_a_group: int) -> None:
+        self._groups = groups
+        self._runs_of_a_group = runs_of_a_group
+        self._first = ExhaustiveSearch()
+        self._split: SplitSearch | None = None
+        self._dealt: dict[int, bytes] = {}
+        self._subtrees: Subtrees | None = None
+        self._left = self.runs = 0
+
+    @property
+    def is_finished(self) -> bool:
+        return self._first.is_finished or (self._split is not None and self._split.is_finished)
+
+    @property
+    def share(self) -> float:
+        return self._first.share if self._split is None else self._split.share
+
+    def begin(self) -> Recorded:
+        self.runs += 1
+        if self._split is None:
+            return self._first.begin()
+        if self._subtrees is None:
+            self._dealt = self._dealt or self._split.deal(self._groups)
+            self._subtrees = Subtrees(self._dealt[min(self._dealt)])
+            self._left = self._runs_of_a_group
+        return self._subtrees.begin()
+
+    def end(self, outcome: Outcome | None = None) -> None:
+        if self._split is None or self._subtrees is None:
+            self._first.end()
+            self._split = SplitSearch(self._first.state())
+            return
+        self._subtrees.end()
+        self._left -= 1
+        if self._subtrees.is_finished or not self._left:
+            number = min(self._dealt)
+            del self._dealt[number]
+            self._split.take_back(number, self._subtrees.state(), self._subtrees.blocked)
+            self._subtrees = None
+
+
+Search = AllOrders | ExhaustiveSearch | ProductSearch | InSubtrees
+
+
+def results(job: ExploredJob, search: Search, most: int = MOST_ORDERS) -> set[str]:
     """Returns the digests of the results; the search is not finished if there are more than ``most`` runs."""
     found = set()
     while not search.is_finished and search.runs < most:
-        search.begin()
-        outcome = job.run(search)
+        outcome = job.run(search.begin())
         found.add(outcome.digest)
         search.end(outcome)
     return found
@@ -78,8 +125,15 @@ class Compared:
     unfounded: frozenset[str]
 
 
-def compare(seed: int, most: int = MOST_ORDERS, draw: Callable[[int], dict[str, Any]] = tiny_job) -> Compared | None:
+def compare(
+    seed: int,
+    most: int = MOST_ORDERS,
+    draw: Callable[[int], dict[str, Any]] = tiny_job,
+    split: tuple[int, int] | None = None,
+) -> Compared | None:
     """Compares the ways for a tiny job; None if it has too many orders, or is no job.
+
+    ``split``: into how many groups the search is split, and how many runs each has in a round.
 
     A job of several parts often has too many: its search is compared with that of the whole job as well.
     """
@@ -87,7 +141,7 @@ def compare(seed: int, most: int = MOST_ORDERS, draw: Callable[[int], dict[str, 
         job = explored(draw(seed))
     except ScenarioErrors:
         return None
-    search = job.search()
+    search: Search = job.search() if split is None else InSubtrees(*split)
     orders: AllOrders | ExhaustiveSearch = AllOrders()
     reduced = results(job, search, most)
     every = results(job, orders, most)
@@ -111,11 +165,18 @@ def main() -> int:
         default="tiny",
         help="jobs in which tasks draw channels and splits; of several parts; that fail; with periodic watermarks",
     )
+    arguments.add_argument(
+        "--split",
+        type=int,
+        nargs=2,
+        metavar=("GROUPS", "RUNS"),
+        help="search in subtrees: so many groups and runs of each",
+    )
     given = arguments.parse_args()
     compared = orders = searched = different = 0
     seed = given.seed
     while compared < given.jobs:
-        found = compare(seed, given.orders, KINDS[given.draw])
+        found = compare(seed, given.orders, KINDS[given.draw], given.split)
         if found is not None:
             compared, orders, searched = compared + 1, orders + found.orders, searched + found.searched
             if found.missed or found.unfounded:

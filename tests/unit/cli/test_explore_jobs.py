@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from flowsim.cli.exit_code import ExitCode
+from flowsim.explore import plan
 from tests.unit.cli.test_explored_results import PAIRS, UNION
 
 LONG = ("--seconds", "600")
@@ -31,6 +32,23 @@ def test_several_processes_have_the_table_of_one(flowsim: Any, tmp_path: Path) -
     one, two = flowsim(*arguments), flowsim(*arguments, "--jobs", "2")
     assert one.document["findings"]
     assert (one.code, one.document) == (two.code, two.document)
+
+
+def test_search_in_subtrees_is_the_same_in_two_processes_and_continues(
+    flowsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search is split after 5 runs, and a group of subtrees has 5 in a round; the channels have 3 and 4 elements."""
+    monkeypatch.setattr(plan, "_TURNS_OF_ONE_SEARCH", 1)
+    monkeypatch.setattr(plan, "_LARGEST", 10)
+    (tmp_path / "union.yaml").write_text(UNION.replace("[[3]]", "[[3], [4], [5]]").replace("all: 3", "all: 5"))
+    arguments = ("explore", "union.yaml", "--space", "order", "--runs", "200", "--json", *LONG)
+    whole = flowsim(*arguments)
+    assert (whole.document["spaces"]["order"]["proven"], whole.document["spaces"]["order"]["searched"]) == (True, 35)
+    assert flowsim(*arguments, "--jobs", "2").document == whole.document
+    part = flowsim("explore", "union.yaml", "--space", "order", "--runs", "45", "--resume", "kept", *LONG)
+    assert (part.code, '"group":2' in Path("kept").read_text()) == (0, True)
+    assert flowsim(*arguments, "--resume", "kept").document == whole.document
+    assert flowsim(*arguments, "--resume", "kept", "--jobs", "2").document == whole.document
 
 
 def test_exploration_that_continues_has_the_table_of_one_that_was_not_interrupted(flowsim: Any, union: str) -> None:

@@ -16,6 +16,7 @@ from flowsim.explore.checked_run import check_run
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_exploration import ExploredSpace, JobExploration, explore_job
 from flowsim.explore.outcome import Outcome
+from flowsim.explore.plan import SearchProgress
 from flowsim.explore.unit import SEARCH, Unit, UnitResult
 from flowsim.sim.choice_token import COSTS, ChoiceToken, Recorded, Replayed, Sampled, job_id
 from flowsim.sim.exploring_loop import Space
@@ -109,16 +110,16 @@ def exploration() -> JobExploration:
 
 def test_share_of_unseen_results_counts_those_that_were_sampled_once() -> None:
     found = exploration()
-    found.add(unit_of("uniform", "aabc"))
-    found.add(unit_of(SEARCH, "db"))
+    found.add(unit_of("uniform", "aabc"), SearchProgress())
+    found.add(unit_of(SEARCH, "db"), SearchProgress())
     assert found.unseen("order") == 2 / 4
     assert found.last_new == 5
 
 
 def test_token_with_the_fewest_choices_is_kept() -> None:
     found = exploration()
-    found.add(unit_of("uniform", "aa", (3, 2)))
-    found.add(unit_of("uniform", "aa", (1, 2)))
+    found.add(unit_of("uniform", "aa", (3, 2)), SearchProgress())
+    found.add(unit_of("uniform", "aa", (1, 2)), SearchProgress())
     assert [len(one.token.deviations) for one in found.results.values()] == [1]
 
 
@@ -128,7 +129,7 @@ def test_finding_keeps_the_run_with_the_fewest_choices() -> None:
         part = unit_of("uniform", "aa", choices)
         for number in choices:
             part.add_findings(ChoiceToken(job_id(""), tuple((each, 1) for each in range(number))), ["wrong"])
-        found.add(part)
+        found.add(part, SearchProgress())
     token, runs = found.findings["wrong"]
     assert (len(token.deviations), runs) == (1, 4)
 

@@ -54,6 +54,10 @@ class Partition:
     """Event time is the time of the append, minus a uniform delay up to this bound."""
     pauses: Sequence[Pause] = ()
     bursts: Sequence[Burst] = ()
+    from_ms: int = 0
+    """When the partition is created, in ms after the start; its first record is appended then."""
+    to_ms: int | None = None
+    """When it is deleted with the records that are not read, in ms after the start; None: never."""
 
     def __post_init__(self) -> None:
         _interval_ns(self.rate)
@@ -62,16 +66,29 @@ class Partition:
                 raise BadInput(f"partition: expected {name} >= 0, got {getattr(self, name)}")
         if self.records is not None and self.records < self.start_lag:
             raise BadInput(f"partition: expected records >= start_lag ({self.start_lag}), got {self.records}")
-        before = 0
+        if self.from_ms < 0 or (self.from_ms and self.start_lag):
+            raise BadInput(
+                f"partition: expected from_ms >= 0, and 0 with a start_lag, got {self.from_ms} and {self.start_lag} records"
+            )
+        if self.to_ms is not None and (self.to_ms <= self.from_ms or self.records is not None):
+            raise BadInput(
+                f"partition: expected to_ms > from_ms ({self.from_ms}) and no number of records, which are never all read, "
+                f"got {self.to_ms}"
+            )
+        before = self.from_ms
         for change in self.changes:
             if not before <= change.from_ms < change.to_ms:
                 raise BadInput(
-                    "partition: expected pauses and bursts with 0 <= from_ms < to_ms that do not overlap, got "
+                    f"partition: expected pauses and bursts with {self.from_ms} <= from_ms < to_ms that do not overlap, got "
                     f"{change.from_ms} to {change.to_ms} ms"
                 )
             before = change.to_ms
             if isinstance(change, Burst):
                 _interval_ns(change.rate)
+
+    def exists_at(self, log_ns: int) -> bool:
+        """True if the partition is created and not deleted, this time in ns after the start."""
+        return self.from_ms * NS_PER_MS <= log_ns and (self.to_ms is None or log_ns < self.to_ms * NS_PER_MS)
 
     @property
     def changes(self) -> list[Pause | Burst]:
@@ -103,7 +120,7 @@ class AppendTimes:
         interval_ns = _interval_ns(partition.rate)
         lag = partition.start_lag
         self._phases = [_Phase(0, -lag * interval_ns, interval_ns)] if lag else []
-        offset, start_ns = lag, 0
+        offset, start_ns = lag, partition.from_ms * NS_PER_MS
         for change in partition.changes:
             offset = self._append_phase(offset, start_ns, change.from_ms * NS_PER_MS, interval_ns)
             start_ns = change.to_ms * NS_PER_MS
@@ -173,6 +190,11 @@ class PartitionLog:
     @property
     def is_at_end(self) -> bool:
         return self.partition.records is not None and self.offset >= self.partition.records
+
+    @property
+    def deleted_ns(self) -> int | None:
+        """When the partition is deleted, in ns after the start; None: never."""
+        return None if self.partition.to_ms is None else self.partition.to_ms * NS_PER_MS
 
     @property
     def next_append_ns(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from flowsim.connectors.partition_enumerator import BacklogRead, PartitionSplit, partition_split_of
+from flowsim.connectors.partition_enumerator import BacklogRead, PartitionSplit
 from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 
@@ -27,6 +27,10 @@ class ReadLog(Protocol):
     def next_append_ns(self) -> int | None:
         """When the next record is appended, in ns after the start; None: never."""
 
+    @property
+    def deleted_ns(self) -> int | None:
+        """When the partition is deleted, with the records that are not read, in ns after the start; None: never."""
+
     def next_record(self) -> tuple[object, int | None] | None:
         """Returns the next record and its timestamp, and advances the offset; None: the record is skipped."""
 
@@ -41,6 +45,9 @@ class PartitionedSource(Protocol):
     @property
     def max_poll_records(self) -> int:
         """How many records of a partition are read before the next partition."""
+
+    def split_of(self, split: object) -> PartitionSplit:
+        """Returns the split of a checkpoint; raises BadInput for that of another source."""
 
     def start_lag(self, index: int) -> int:
         """Returns how many records of a partition are there at the start and are reported as backlog."""
@@ -96,7 +103,7 @@ class PartitionedReader:
         self._ctx = ctx
 
     def add_splits(self, splits: Sequence[object]) -> None:
-        self._added += [partition_split_of(split, len(self._source.split_ids)) for split in splits]
+        self._added += map(self._source.split_of, splits)
 
     def notify_no_more_splits(self) -> None:
         self._has_all = True
@@ -105,6 +112,9 @@ class PartitionedReader:
         if self._added:
             self._begin_added(output)
         clock = self._ctx.clock
+        for partition in self._partitions:
+            if partition.log.deleted_ns is not None:
+                self._set_due(partition)
         while self._partitions:
             first = self._partitions[0]
             if self._polled >= self._source.max_poll_records or not self._is_ready(first):
@@ -139,7 +149,7 @@ class PartitionedReader:
         return [*consumed, *self._added]
 
     def position_of(self, split: object) -> tuple[str, int]:
-        index, offset, *_ = partition_split_of(split, len(self._source.split_ids))
+        index, offset, *_ = self._source.split_of(split)
         return self._source.split_ids[index], offset
 
     @property
@@ -173,8 +183,9 @@ class PartitionedReader:
             self._set_due(partition)
 
     def _set_due(self, one: _Consumed) -> None:
-        append_ns = one.log.next_append_ns
-        one.due_ns = None if append_ns is None else self._start_ns + append_ns
+        append_ns, deleted_ns = one.log.next_append_ns, one.log.deleted_ns
+        is_deleted = deleted_ns is not None and self._ctx.clock.now_ns - self._start_ns >= deleted_ns
+        one.due_ns = None if append_ns is None or is_deleted else self._start_ns + append_ns
 
     def _is_ready(self, one: _Consumed) -> bool:
         """True if a record or the end of the partition can be read."""

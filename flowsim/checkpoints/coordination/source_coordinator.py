@@ -5,7 +5,7 @@ Flink: SourceCoordinator, SourceCoordinatorContext.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
@@ -19,6 +19,7 @@ from flowsim.operators.sources.source_events import (
     RequestSplitEvent,
 )
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory, SplitEnumerator
+from flowsim.sim.scheduler import Timer
 from flowsim.streamrecord.operator_event import OperatorEvent
 
 Split = TypeVar("Split")
@@ -30,6 +31,17 @@ class BacklogListener(Protocol):
     def set_is_processing_backlog(self, operator_id: str, is_processing_backlog: bool) -> None: ...
 
 
+class CoordinatorServices(BacklogListener, Protocol):
+    """What the job manager does for a coordinator."""
+
+    @property
+    def now_ns(self) -> int: ...
+
+    def call_later(self, delay_ns: int, action: Callable[[], None]) -> Timer:
+        """Runs the action in a turn of its own after the delay; an error of it fails the job."""
+        ...
+
+
 class SourceCoordinator(Generic[Split]):
     """Flink: SourceCoordinator, SourceCoordinatorContext, RecreateOnResetOperatorCoordinator.
 
@@ -38,12 +50,13 @@ class SourceCoordinator(Generic[Split]):
     """
 
     def __init__(
-        self, operator_id: str, source: EnumeratorFactory[Split], parallelism: int, backlog_listener: BacklogListener
+        self, operator_id: str, source: EnumeratorFactory[Split], parallelism: int, services: CoordinatorServices
     ) -> None:
         self.current_parallelism = parallelism
         self._operator_id = operator_id
         self._source = source
-        self._backlog_listener = backlog_listener
+        self._services = services
+        self._started_ns: int | None = None
         self._enumerator: SplitEnumerator[Split] | None = None
         self._holder: OperatorCoordinatorHolder | None = None
         """The way of events to the subtasks; None before the first one runs."""
@@ -59,6 +72,8 @@ class SourceCoordinator(Generic[Split]):
 
     def start(self) -> None:
         """Creates the enumerator, unless it was restored, and starts it."""
+        if self._started_ns is None:
+            self._started_ns = self._services.now_ns
         if self._enumerator is None:
             self._enumerator = self._source.create_enumerator(self)
         self._enumerator.start()
@@ -93,7 +108,14 @@ class SourceCoordinator(Generic[Split]):
         self._holder.send_event(subtask, event)
 
     def set_is_processing_backlog(self, is_processing_backlog: bool) -> None:
-        self._backlog_listener.set_is_processing_backlog(self._operator_id, is_processing_backlog)
+        self._services.set_is_processing_backlog(self._operator_id, is_processing_backlog)
+
+    @property
+    def elapsed_ns(self) -> int:
+        return 0 if self._started_ns is None else self._services.now_ns - self._started_ns
+
+    def call_later(self, delay_ns: int, action: Callable[[], None]) -> Timer:
+        return self._services.call_later(delay_ns, action)
 
     def handle_event_from_operator(self, subtask: int, attempt: int, event: OperatorEvent) -> None:
         match event:

@@ -86,6 +86,12 @@ class JobManagerActor:
             when_ns, lambda: self.execute(action), daemon_while_not=self._must_progress, origin=self._origin
         )
 
+    def call_later(self, delay_ns: int, action: Action) -> Timer:
+        """Runs the action in a turn of its own after the delay; until then the run goes on."""
+        return self._scheduler.call_at_ns(
+            self._scheduler.now_ns + delay_ns, lambda: self.execute(action), origin=self._origin
+        )
+
     @property
     def now_ns(self) -> int:
         """The time of the job in ns."""

@@ -18,6 +18,7 @@ from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.mailbox.task_mailbox import MailboxClosedException, MailboxState
 from flowsim.network.completion import Completion
 from flowsim.operators.sources.source_events import RequestSplitEvent
+from flowsim.sim.scheduler import Timer
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
 from flowsim.tasks.stream_task import StreamTask
 
@@ -129,6 +130,15 @@ class OperatorCoordinators:
     def set_is_processing_backlog(self, operator_id: str, is_processing_backlog: bool) -> None:
         if self.backlog_listener is not None:
             self.backlog_listener.set_is_processing_backlog(operator_id, is_processing_backlog)
+
+    @property
+    def now_ns(self) -> int:
+        """The time of the job in ns."""
+        return self.actor.now_ns
+
+    def call_later(self, delay_ns: int, action: Action) -> Timer:
+        """Runs an action of a coordinator after the delay, which keeps the run alive."""
+        return self.actor.call_later(delay_ns, partial(self._guarded, action))
 
     def on_deployed(self, number: int, task: StreamTask, attempt: int, restored_id: int | None) -> None:
         """Connects a new attempt of a subtask, before it starts.

@@ -47,7 +47,7 @@ class _Scheduled:
 class _NoTopics(Topics):
     """Refuses every topic."""
 
-    def records(self, name: str) -> NoReturn:
+    def topic(self, name: str) -> NoReturn:
         _refuse(name)
 
     def append(self, name: str, record: TopicRecord, sink: object, transaction: Hashable | None = None) -> NoReturn:

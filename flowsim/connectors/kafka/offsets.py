@@ -68,12 +68,12 @@ class KafkaOffsetsInitializer(ABC):
         partition: KafkaTopicPartition,
         records: Sequence[TopicRecord],
         committed: int | None,
-        *,
-        is_start: bool,
+        start_ns: int | None,
     ) -> int:
         """Returns the offset in a partition with these records, in their order, or COMMITTED. Raises BadInput without one.
 
-        ``committed``: what the group has committed. ``is_start``: the source starts there, otherwise it stops there.
+        ``committed``: what the group has committed. ``start_ns``: the time of the log at which the source starts there;
+        None: it stops there.
         """
 
     @property
@@ -100,7 +100,7 @@ class KafkaOffsetsInitializer(ABC):
             case KafkaOffsetResetStrategy.EARLIEST:
                 return 0
             case KafkaOffsetResetStrategy.LATEST:
-                return bisect_right(records, log_ns, key=lambda record: record.append_ns)
+                return _end_of(records, log_ns)
         problem = "its group has committed no offset" if found is None else f"it has no offset {found}"
         raise _without_offset(partition, problem)
 
@@ -160,9 +160,17 @@ def _without_offset(partition: KafkaTopicPartition, problem: str) -> BadInput:
     )
 
 
+def _end_of(records: Sequence[TopicRecord], log_ns: int) -> int:
+    return bisect_right(records, log_ns, key=lambda record: record.append_ns)
+
+
 class _Earliest(KafkaOffsetsInitializer):
     def offset_of(
-        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+        self,
+        partition: KafkaTopicPartition,
+        records: Sequence[TopicRecord],
+        committed: int | None,
+        start_ns: int | None,
     ) -> int:
         return 0
 
@@ -171,9 +179,13 @@ class _Latest(KafkaOffsetsInitializer):
     reset_strategy = KafkaOffsetResetStrategy.LATEST
 
     def offset_of(
-        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+        self,
+        partition: KafkaTopicPartition,
+        records: Sequence[TopicRecord],
+        committed: int | None,
+        start_ns: int | None,
     ) -> int:
-        return sum(record.append_ns <= 0 for record in records) if is_start else len(records)
+        return len(records) if start_ns is None else _end_of(records, start_ns)
 
 
 class _Timestamp(KafkaOffsetsInitializer):
@@ -183,7 +195,11 @@ class _Timestamp(KafkaOffsetsInitializer):
         self._timestamp = timestamp
 
     def offset_of(
-        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+        self,
+        partition: KafkaTopicPartition,
+        records: Sequence[TopicRecord],
+        committed: int | None,
+        start_ns: int | None,
     ) -> int:
         reached = (offset for offset, one in enumerate(records) if one.kafka_timestamp_ms >= self._timestamp)
         return next(reached, len(records))
@@ -198,7 +214,11 @@ class _Committed(KafkaOffsetsInitializer):
         return True
 
     def offset_of(
-        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+        self,
+        partition: KafkaTopicPartition,
+        records: Sequence[TopicRecord],
+        committed: int | None,
+        start_ns: int | None,
     ) -> int:
         return COMMITTED
 
@@ -209,7 +229,11 @@ class _Specified(KafkaOffsetsInitializer):
         self.reset_strategy = strategy
 
     def offset_of(
-        self, partition: KafkaTopicPartition, records: Sequence[TopicRecord], committed: int | None, *, is_start: bool
+        self,
+        partition: KafkaTopicPartition,
+        records: Sequence[TopicRecord],
+        committed: int | None,
+        start_ns: int | None,
     ) -> int:
         offset = self._offsets.get(partition, committed)
         if offset is not None:
@@ -218,5 +242,5 @@ class _Specified(KafkaOffsetsInitializer):
             case KafkaOffsetResetStrategy.EARLIEST:
                 return 0
             case KafkaOffsetResetStrategy.LATEST:
-                return _Latest().offset_of(partition, records, committed, is_start=is_start)
+                return _Latest().offset_of(partition, records, committed, start_ns)
         raise _without_offset(partition, "none is given, and its group has committed none")

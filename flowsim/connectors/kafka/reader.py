@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from flowsim.connectors.kafka.offsets import KafkaTopicPartition
+from flowsim.connectors.kafka.topic_files import TopicRecord
 from flowsim.connectors.kafka.topics import Topics
-from flowsim.connectors.partition_enumerator import PartitionSplit, partition_split_of
+from flowsim.connectors.partition_enumerator import PartitionSplit
 from flowsim.connectors.partitioned_reader import PartitionedReader, PartitionedSource
+from flowsim.connectors.schemas import DeserializationSchema
+from flowsim.errors import BadInput
 from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import OperatorContext
 
@@ -34,6 +37,46 @@ class ConsumerGroup:
         """Commits the offset of the next record of each partition."""
         if self.group_id is not None:
             self.topics.commit_offsets({(self.group_id, one): offset for one, offset in offsets.items()})
+
+
+class TopicPartitionLog:
+    """The records of a partition of a topic, from an offset on."""
+
+    __slots__ = ("offset", "_records", "_stop", "_schema", "_name", "deleted_ns")
+
+    def __init__(
+        self,
+        records: Sequence[TopicRecord],
+        offset: int,
+        stop: int | None,
+        schema: DeserializationSchema,
+        name: str,
+        deleted_ns: int | None,
+    ) -> None:
+        """``stop``: the offset at which reading ends; None: never."""
+        self.offset: int = offset
+        self.deleted_ns: int | None = deleted_ns
+        self._records = records
+        self._stop = stop
+        self._schema = schema
+        self._name = name
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._stop is not None and self.offset >= self._stop
+
+    @property
+    def next_append_ns(self) -> int | None:
+        return self._records[self.offset].append_ns if self.offset < len(self._records) else None
+
+    def next_record(self) -> tuple[object, int | None] | None:
+        record = self._records[self.offset]
+        try:
+            value = self._schema.deserialize(record.value)
+        except BadInput as error:
+            raise BadInput(f"{self._name}, offset {self.offset}: {error}") from error
+        self.offset += 1
+        return None if value is None else (value, record.kafka_timestamp_ms)
 
 
 class TopicSource(PartitionedSource, Protocol):
@@ -76,7 +119,7 @@ class TopicReader(PartitionedReader):
 
     def _started(self, split: object) -> PartitionSplit:
         """Returns a split with the offset at which reading starts."""
-        index, offset, seed, name, log_ns = partition_split_of(split, len(self._topics.split_ids))
+        index, offset, seed, name, log_ns = self._topics.split_of(split)
         if self._is_open:
             log_ns = max(log_ns, self._ctx.clock.now_ns - self._start_ns)
         return index, self._topics.start_of(index, offset, log_ns), seed, name, log_ns

@@ -12,19 +12,22 @@ from flowsim.connectors.kafka.offsets import (
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
 )
-from flowsim.connectors.kafka.reader import ConsumerGroup, TopicReader
+from flowsim.connectors.kafka.reader import ConsumerGroup, TopicPartitionLog, TopicReader
+from flowsim.connectors.kafka.subscription import Subscription
 from flowsim.connectors.kafka.topic_files import TopicRecord
 from flowsim.connectors.kafka.topics import GroupOffsets, Topics, checked_topic, topics_of_context
 from flowsim.connectors.partition_enumerator import PartitionsOfLog, PartitionSplit
 from flowsim.connectors.schemas import DeserializationSchema
 from flowsim.connectors.source import unexpected_state
 from flowsim.errors import BadInput
+from flowsim.units import NS_PER_MS
 from flowsim.values.java_hash_code import java_hash
 from flowsim.values.types import TypeInformation
 
 _MAX_POLL_RECORDS: Final = "max.poll.records"
 _COMMITS_ON_CHECKPOINT: Final = "commit.offsets.on.checkpoint"
 _AUTO_COMMIT: Final = "enable.auto.commit"
+_DISCOVERY_INTERVAL: Final = "partition.discovery.interval.ms"
 
 
 class KafkaSource:
@@ -41,7 +44,7 @@ class KafkaSource:
 
     def __init__(
         self,
-        partitions: Mapping[KafkaTopicPartition, Sequence[TopicRecord]],
+        subscription: Subscription,
         schema: DeserializationSchema,
         starting: KafkaOffsetsInitializer,
         stopping: KafkaOffsetsInitializer | None,
@@ -49,14 +52,20 @@ class KafkaSource:
         *,
         is_bounded: bool,
         max_poll_records: int,
+        discovery_interval_ns: int | None,
     ) -> None:
-        """``partitions``: the records of each. ``KafkaSource.builder()`` finds them."""
-        self.partitions: tuple[KafkaTopicPartition, ...] = tuple(partitions)
+        """``KafkaSource.builder()`` has the defaults."""
+        self.partitions: tuple[KafkaTopicPartition, ...] = subscription.partitions
         self.split_ids: Sequence[str] = [str(partition) for partition in self.partitions]
+        self._index_of = {name: index for index, name in enumerate(self.split_ids)}
         self.is_bounded: bool = is_bounded
         self.max_poll_records: int = max_poll_records
         self.group: ConsumerGroup = group
-        self._records = tuple(_in_order_of_append(records) for records in partitions.values())
+        self.discovery_interval_ns: int | None = discovery_interval_ns
+        """The time between two discoveries of partitions; None: there is only the first one."""
+        self.changes_ns: Sequence[int] = subscription.changes_ns
+        self._subscription = subscription
+        self._records = [subscription.topic_of[one.topic].records_of(one.partition) for one in self.partitions]
         self._schema = schema
         self._starting = starting
         self._stopping = stopping
@@ -90,18 +99,32 @@ class KafkaSource:
         return 0
 
     def open_log(self, index: int, offset: int, identity: tuple[int, str]) -> TopicPartitionLog:
-        """Opens a partition. Raises BadInput for the state of another partition."""
-        if identity[1] != self.split_ids[index]:
-            raise unexpected_state(identity[1], f"an offset of {self.split_ids[index]}")
+        """Opens a partition. Raises BadInput if it stops at a committed offset that there is not."""
         return TopicPartitionLog(
-            self._records[index], offset, self._stop_of(index), self._schema, self.split_ids[index]
+            self._records[index],
+            offset,
+            self._stop_of(index),
+            self._schema,
+            self.split_ids[index],
+            self._subscription.topic_of[self.partitions[index].topic].deleted_ns,
         )
 
-    def first_split(self, index: int) -> PartitionSplit:
-        """Returns the split of a partition at the start of a job. Raises BadInput if there is no offset to start from."""
-        partition, records = self.partitions[index], self._records[index]
-        offset = self._starting.offset_of(partition, records, self.group.committed(partition), is_start=True)
+    def partitions_at(self, log_ns: int) -> Sequence[int]:
+        return self._subscription.at(log_ns)
+
+    def first_split(self, index: int, log_ns: int, *, is_new: bool) -> PartitionSplit:
+        """Returns the split of a discovered partition; a new one starts at its first record. Raises BadInput without offset."""
+        partition, records, offset = self.partitions[index], self._records[index], 0
+        if not is_new:
+            offset = self._starting.offset_of(partition, records, self.group.committed(partition), log_ns)
         return index, offset, None, self.split_ids[index], 0
+
+    def split_of(self, split: object) -> PartitionSplit:
+        """Returns the split of a checkpoint, whose partition may have had another index there."""
+        match split:
+            case (int(), int(offset), None | int() as seed, str(name), int(log_ns)) if name in self._index_of:
+                return self._index_of[name], offset, seed, name, log_ns
+        raise unexpected_state(split, f"an offset of {', '.join(self.split_ids)}")
 
     def start_of(self, index: int, offset: int, log_ns: int) -> int:
         """Returns where a reader that gets a partition at this time of the log starts. Raises BadInput without an offset."""
@@ -113,7 +136,7 @@ class KafkaSource:
         if self._stopping is None:
             return None
         partition, committed = self.partitions[index], self.group.committed(self.partitions[index])
-        stop = self._stopping.offset_of(partition, self._records[index], committed, is_start=False)
+        stop = self._stopping.offset_of(partition, self._records[index], committed, None)
         if stop == COMMITTED and committed is None:
             raise BadInput(
                 f"KafkaSource: partition {partition} stops at the committed offset, but the group {self.group.group_id!r} "
@@ -128,17 +151,11 @@ class KafkaSource:
         return (start + partition.partition) % readers
 
 
-def _in_order_of_append(records: Sequence[TopicRecord]) -> Sequence[TopicRecord]:
-    return sorted(records, key=lambda record: record.append_ns)
-
-
 class AssignedPartitions(PartitionsOfLog):
     """Makes the enumerator of a source in one job."""
 
     def __init__(self, source: KafkaSource) -> None:
-        super().__init__(
-            len(source.partitions), source.first_split, (), is_bounded=source.is_bounded, owner_of=source.owner_of
-        )
+        super().__init__(source)
         self._group = source.group
         self._before: GroupOffsets | None = None
 
@@ -150,43 +167,11 @@ class AssignedPartitions(PartitionsOfLog):
             self._group.topics.restore_offsets(self._before)
 
 
-class TopicPartitionLog:
-    """The records of a partition of a topic, from an offset on."""
-
-    __slots__ = ("offset", "_records", "_stop", "_schema", "_name")
-
-    def __init__(
-        self, records: Sequence[TopicRecord], offset: int, stop: int | None, schema: DeserializationSchema, name: str
-    ) -> None:
-        """``stop``: the offset at which reading ends; None: never."""
-        self.offset: int = offset
-        self._records = records
-        self._stop = stop
-        self._schema = schema
-        self._name = name
-
-    @property
-    def is_at_end(self) -> bool:
-        return self._stop is not None and self.offset >= self._stop
-
-    @property
-    def next_append_ns(self) -> int | None:
-        return self._records[self.offset].append_ns if self.offset < len(self._records) else None
-
-    def next_record(self) -> tuple[object, int | None] | None:
-        record = self._records[self.offset]
-        try:
-            value = self._schema.deserialize(record.value)
-        except BadInput as error:
-            raise BadInput(f"{self._name}, offset {self.offset}: {error}") from error
-        self.offset += 1
-        return None if value is None else (value, record.kafka_timestamp_ms)
-
-
 class KafkaSourceBuilder:
     """Builds a KafkaSource. Flink: KafkaSourceBuilder.
 
-    Of the properties, those of the group, of its commits and ``max.poll.records`` have an effect.
+    Of the properties, those of the group, of its commits, ``partition.discovery.interval.ms`` and ``max.poll.records``
+    have an effect.
     """
 
     def __init__(self) -> None:
@@ -225,7 +210,7 @@ class KafkaSourceBuilder:
         return self
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
-        """Reads the topics that have records here and match a regular expression."""
+        """Reads the topics here that match a regular expression, also those that are created while the job runs."""
         self._check_one_subscription("topic pattern")
         try:
             self._pattern = re.compile(topic_pattern)
@@ -273,22 +258,17 @@ class KafkaSourceBuilder:
         if not self._properties.get("bootstrap.servers"):
             raise BadInput("KafkaSource: no brokers are set: call set_bootstrap_servers(...)")
         group = self._group(topics_of_context("KafkaSource"))
-        partitions = self._read_partitions(group.topics)
-        records = sum(map(len, partitions.values()))
-        if records and not any(self._may_read(*one) for one in partitions.items()):
-            raise BadInput(
-                f"KafkaSource: it starts after all {records} records of {', '.join(map(str, partitions))}, which are "
-                "there before the job: append them while it runs, by --topic NAME=FILE@10/s or append_ms, or start at the "
-                "earliest offsets"
-            )
+        subscription = self._subscription(group.topics)
+        self._check_reads(subscription)
         return KafkaSource(
-            partitions,
+            subscription,
             self._schema,
             self._starting,
             self._stopping,
             group,
             is_bounded=self._is_bounded,
-            max_poll_records=self._max_poll_records(),
+            max_poll_records=self._integer(_MAX_POLL_RECORDS, 500, least=1),
+            discovery_interval_ns=None if self._is_bounded else self._discovery_interval_ns(),
         )
 
     def _group(self, topics: Topics) -> ConsumerGroup:
@@ -308,33 +288,42 @@ class KafkaSourceBuilder:
     def _is_true(self, key: str) -> bool:
         return str(self._properties.get(key)).lower() == "true"
 
+    def _check_reads(self, subscription: Subscription) -> None:
+        """Raises BadInput if the source reads nothing, whatever its group commits."""
+        found = {one: subscription.topic_of[one.topic].records_of(one.partition) for one in subscription.partitions}
+        records = sum(map(len, found.values()))
+        if records and not any(self._may_read(*one) for one in found.items()):
+            raise BadInput(
+                f"KafkaSource: it starts after all {records} records of {', '.join(map(str, found))}, which are there "
+                "before the job: append them while it runs, by --topic NAME=FILE@10/s or append_ms, or start at the "
+                "earliest offsets"
+            )
+
     def _may_read(self, partition: KafkaTopicPartition, records: Sequence[TopicRecord]) -> bool:
-        """False if a source reads nothing of a partition, whatever its group commits."""
-        offset = self._starting.offset_of(partition, records, 0, is_start=True)
+        offset = self._starting.offset_of(partition, records, 0, 0)
         is_latest = self._starting.reset_strategy is KafkaOffsetResetStrategy.LATEST
         return offset < len(records) or (offset > len(records) and not is_latest)
 
-    def _read_partitions(self, topics: Topics) -> dict[KafkaTopicPartition, list[TopicRecord]]:
+    def _subscription(self, topics: Topics) -> Subscription:
         names = self._topics or tuple({one.topic: None for one in self._partitions})
         if self._pattern is not None:
             names = tuple(name for name in topics.names if self._pattern.fullmatch(name))
         if not names:
             found = "no topic here matches the pattern" if self._pattern else "no topics or partitions are set"
             raise BadInput(f"KafkaSource: {found}: call set_topics(...)")
-        partitions: dict[KafkaTopicPartition, list[TopicRecord]] = {}
-        for name in dict.fromkeys(names):
-            records = topics.records(name)
-            for number in range(1 + max((record.partition for record in records), default=0)):
-                partitions[KafkaTopicPartition(name, number)] = [one for one in records if one.partition == number]
-        for wanted in self._partitions:
-            if wanted not in partitions:
-                raise BadInput(f"KafkaSource: the topic {wanted.topic!r} has no partition {wanted.partition} here")
-        return {one: partitions[one] for one in self._partitions or partitions}
+        found_topics = [topics.topic(name) for name in dict.fromkeys(names)]
+        return Subscription(found_topics, self._partitions, is_pattern=self._pattern is not None)
 
-    def _max_poll_records(self) -> int:
-        text = str(self._properties.get(_MAX_POLL_RECORDS, "500"))
-        if not text.isdecimal() or int(text) < 1:
-            raise BadInput(f"KafkaSource: {_MAX_POLL_RECORDS}: expected an integer >= 1, got {text!r:.60}")
+    def _discovery_interval_ns(self) -> int | None:
+        interval_ms = self._integer(_DISCOVERY_INTERVAL, 300_000)
+        return interval_ms * NS_PER_MS if interval_ms > 0 else None
+
+    def _integer(self, key: str, default: int, least: int | None = None) -> int:
+        text = str(self._properties.get(key, default))
+        if not re.fullmatch(r"[+-]?\d{1,18}", text) or (least is not None and int(text) < least):
+            raise BadInput(
+                f"KafkaSource: {key}: expected an integer{f' >= {least}' if least else ''}, got {text!r:.60}"
+            )
         return int(text)
 
     def _check_one_subscription(self, asked: str) -> None:

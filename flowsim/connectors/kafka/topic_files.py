@@ -1,7 +1,8 @@
 """The records of a simulated topic, in a file or in the part files of a folder.
 
-JSON lines (``.jsonl``): an object with ``value``, and perhaps ``key``, ``partition``, ``timestamp`` and ``append_ms``; or
-one with ``group``, ``partition`` and ``offset``, which a consumer group has committed.
+JSON lines (``.jsonl``): an object with ``value``, and perhaps ``key``, ``partition``, ``timestamp`` and ``append_ms``; one
+with ``group``, ``partition`` and ``offset``, which a consumer group has committed; or one with ``partitions`` and
+``at_ms``, the number of partitions from that time on.
 CSV (``.csv``): the names of a record as columns. Any other file, and ``text:FILE``: each line is a value.
 """
 
@@ -28,6 +29,7 @@ _TEXT: Final = "text:"
 _NUMBERS: Final = ("partition", "timestamp", "append_ms")
 _NAMES: Final = ("value", "value_base64", "key", "key_base64", *_NUMBERS)
 _NAMES_OF_OFFSET: Final = ("group", "partition", "offset")
+_NAMES_OF_CHANGE: Final = ("partitions", "at_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,16 @@ class CommittedOffset:
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
 
 
-TopicEntry = TopicRecord | CommittedOffset
+@dataclass(frozen=True, slots=True)
+class PartitionCount:
+    """How many partitions a topic has from a time on; 0: it is deleted."""
+
+    partitions: int
+    at_ns: int = 0
+    """In ns after the start of the job; 0: before the job starts."""
+
+
+TopicEntry = TopicRecord | CommittedOffset | PartitionCount
 """What a line of a file says."""
 
 
@@ -158,8 +169,8 @@ def _json_records(path: Path, lines: Iterable[str]) -> Iterator[TopicEntry]:
             parsed = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise BadInput(f"{where} invalid JSON: {error}: expected one JSON object in each line") from None
-        if isinstance(parsed, dict) and "group" in parsed:
-            yield _committed(parsed, where)
+        if isinstance(parsed, dict) and parsed.keys() & {"group", "partitions"}:
+            yield _committed(parsed, where) if "group" in parsed else _partition_count(parsed, where)
             continue
         if not isinstance(parsed, dict) or not parsed.keys() & {"value", "value_base64"}:
             raise BadInput(
@@ -219,6 +230,15 @@ def _committed(fields: Mapping[str, object], where: str) -> CommittedOffset:
     if not isinstance(group, str) or not group:
         raise BadInput(f"{where} group: expected the name of a consumer group, got {group!r:.40}")
     return CommittedOffset(group, _partition(fields, where), _number(fields, "offset", where))
+
+
+def _partition_count(fields: Mapping[str, object], where: str) -> PartitionCount:
+    _check_names(fields, _NAMES_OF_CHANGE, where)
+    partitions = _number(fields, "partitions", where)
+    if partitions > MAX_PARTITIONS:
+        raise BadInput(f"{where} partitions: expected at most {MAX_PARTITIONS}, got {partitions}")
+    at_ms = 0 if fields.get("at_ms") is None else _number(fields, "at_ms", where)
+    return PartitionCount(partitions, at_ms * NS_PER_MS)
 
 
 def _check_names(fields: Mapping[str, object], names: Sequence[str], where: str) -> None:

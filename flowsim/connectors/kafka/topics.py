@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.connectors.kafka.offsets import KafkaTopicPartition
-from flowsim.connectors.kafka.topic_files import CommittedOffset, TopicRecord, read_topic
+from flowsim.connectors.kafka.topic import Topic
+from flowsim.connectors.kafka.topic_files import CommittedOffset, PartitionCount, TopicRecord, read_topic
 from flowsim.errors import BadInput, did_you_mean
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -54,7 +55,7 @@ class Topics:
             checked_topic(name, "topic"): (paths,) if isinstance(paths, str | Path) else tuple(paths)
             for name, paths in (files or {}).items()
         }
-        self._read: dict[str, list[TopicRecord]] = {}
+        self._read: dict[str, Topic] = {}
         self._committed: dict[tuple[str, KafkaTopicPartition], int] = {}
         self._written: dict[str, list[_Written]] = {}
         self._open: dict[Hashable, set[str]] = {}
@@ -67,6 +68,10 @@ class Topics:
 
     def records(self, name: str) -> Sequence[TopicRecord]:
         """Returns the visible records of a topic. Raises BadInput for a topic without records."""
+        return self.topic(name).records
+
+    def topic(self, name: str) -> Topic:
+        """Returns a topic with its visible records. Raises BadInput for a topic without records."""
         if name in self._files:
             if name not in self._read:
                 self._read[name] = self._read_files(name)
@@ -74,18 +79,21 @@ class Topics:
         written = [one.record for one in self._written.get(name, ()) if one.transaction is None]
         if not written:
             raise BadInput(f"topic {name!r} has no records here{did_you_mean(name, self.names)}: {HOW_TO_GIVE}")
-        return written
+        return Topic(name, written)
 
-    def _read_files(self, name: str) -> list[TopicRecord]:
+    def _read_files(self, name: str) -> Topic:
         records: list[TopicRecord] = []
+        counts: list[PartitionCount] = []
         for path in self._files[name]:
             for entry in read_topic(path):
                 match entry:
                     case TopicRecord():
                         records.append(entry)
+                    case PartitionCount():
+                        counts.append(entry)
                     case CommittedOffset(group=group, partition=partition, offset=offset):
                         self._committed[group, KafkaTopicPartition(name, partition)] = offset
-        return records
+        return Topic(name, records, counts)
 
     # Consumer groups.
 

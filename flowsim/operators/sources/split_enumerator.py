@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from flowsim.sim.scheduler import Timer
 from flowsim.streamrecord.operator_event import OperatorEvent
 
 Split = TypeVar("Split")
@@ -62,6 +63,15 @@ class SplitEnumeratorContext(Protocol[Split]):
 
     def set_is_processing_backlog(self, is_processing_backlog: bool) -> None:
         """Reports a backlog, during which another checkpoint interval applies (rule 12.43)."""
+        ...
+
+    @property
+    def elapsed_ns(self) -> int:
+        """The time since the start of the run, in ns."""
+        ...
+
+    def call_later(self, delay_ns: int, action: Callable[[], None]) -> Timer:
+        """Runs the action after the delay; an error of it fails the job. Flink: callAsync."""
         ...
 
 

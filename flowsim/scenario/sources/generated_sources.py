@@ -138,6 +138,16 @@ class PartitionModel(Strict):
     records: Annotated[int, Field(ge=0, le=10**12)] | None = Field(
         default=None, description="Number of all records; without it the partition never ends."
     )
+    from_: DurationMs = Field(
+        default=0,
+        alias="from",
+        description="Creation of the partition, after the start of the run; its first record is appended then.",
+    )
+    to: DurationMs | None = Field(
+        default=None,
+        description="Deletion of the partition, with the records that are not read; it needs a partition without `records`. "
+        "Without it the partition stays.",
+    )
     out_of_orderness: DurationMs = Field(
         default=0, description="Timestamps are earlier than the append by a random time up to this one."
     )
@@ -168,6 +178,10 @@ class PartitionedGeneratorModel(Strict):
     max_poll_records: Annotated[int, Field(ge=1)] = Field(
         default=500, description="Records of one partition that a subtask reads before it goes to the next one."
     )
+    discovery_interval: DurationMs = Field(
+        default=300_000,
+        description="How often new partitions are discovered, from the start on; `0`: only at the start.",
+    )
 
 
 def compile_generator(
@@ -197,6 +211,7 @@ def compile_partitioned_generator(
             starting_offsets=model.starting_offsets,
             start_timestamp_ms=model.start_timestamp,
             max_poll_records=model.max_poll_records,
+            discovery_interval_ms=model.discovery_interval,
         ),
     )
     if model.timestamp_field is not None:
@@ -212,6 +227,8 @@ def _partition(model: PartitionModel) -> Partition:
         model.out_of_orderness,
         [Pause(pause.from_, pause.to) for pause in model.pauses],
         [Burst(burst.from_, burst.to, burst.rate) for burst in model.bursts],
+        model.from_,
+        model.to,
     )
 
 

@@ -145,7 +145,11 @@ def _add_other(draft: Draft, name: str) -> None:
             block = {"generator": generated, "parallelism": width}
         case _:
             parts = [{"rate": 100 * number, "records": choices.integer(2, 9), "start_lag": number} for number in (1, 2)]
-            block = {"partitioned_generator": {"partitions": parts, "fields": fields}, "parallelism": width}
+            log: Block = {"partitions": parts, "fields": fields}
+            if choices.often(30):
+                log["partitions"] = [*parts, {"rate": 100, "records": choices.integer(1, 5), "from": ms(30)}]
+                log["discovery_interval"] = ms(choices.one_of([20, 50]))
+            block = {"partitioned_generator": log, "parallelism": width}
             time = "timestamp"
     strategy: Block = {"timestamp": time, "max_out_of_orderness": ms(choices.one_of([8, 0, 100]))}
     strategy["emit"] = choices.one_of(["periodic", "every_record"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
@@ -160,6 +160,18 @@ class Checkpoint:
     records: dict[int, list[Value]] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
+class Later:
+    """What the enumerator does at a time."""
+
+    when_ns: int
+    action: Callable[[], None]
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
 class CoordinatedSource:
     """A source whose enumerator assigns splits to ``parallelism`` subtasks; fails and recovers as the job would."""
 
@@ -170,6 +182,7 @@ class CoordinatedSource:
         self.parallelism = parallelism
         self.clock = ManualClock(0)
         self.backlog: list[bool] = []
+        self.later: list[Later] = []
         self.coordinator: SourceCoordinator[object] = SourceCoordinator("source", factory, parallelism, self)
         self.holder = OperatorCoordinatorHolder("source", self.coordinator, DirectExecutor())
         self.completed: Checkpoint | None = None
@@ -193,6 +206,25 @@ class CoordinatedSource:
             self.holder.on_attempt_deployed(index, subtask)
             subtask.open(splits[index], None if restored is None else restored.id)
             self.holder.on_attempt_running(index, 0)
+
+    @property
+    def now_ns(self) -> int:
+        return self.clock.now_ns
+
+    def call_later(self, delay_ns: int, action: Callable[[], None]) -> Later:
+        later = Later(self.clock.now_ns + delay_ns, action)
+        self.later.append(later)
+        return later
+
+    def advance_to(self, now_ns: int) -> None:
+        """Runs what the enumerator scheduled up to a time, then sets the clock to it."""
+        while due := [each for each in self.later if each.when_ns <= now_ns and not each.is_cancelled]:
+            first = min(due, key=lambda each: each.when_ns)
+            self.later.remove(first)
+            self.clock.now_ns = max(self.clock.now_ns, first.when_ns)
+            first.action()
+        self.clock.now_ns = max(self.clock.now_ns, now_ns)
+        self.settle()
 
     def set_is_processing_backlog(self, operator_id: str, is_processing_backlog: bool) -> None:
         self.backlog.append(is_processing_backlog)

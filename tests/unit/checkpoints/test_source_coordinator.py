@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -17,6 +17,7 @@ from flowsim.operators.sources.source_events import (
     RequestSplitEvent,
 )
 from flowsim.operators.sources.split_enumerator import SplitEnumeratorContext
+from flowsim.sim.scheduler import Timer
 from flowsim.streamrecord.operator_event import OperatorEvent
 from tests.support.checkpoints.virtual_time import VirtualTimeExecutor
 
@@ -87,6 +88,8 @@ class Reader:
 class Source:
     """A source of two readers and the splits a to d."""
 
+    now_ns = 0
+
     def __init__(self) -> None:
         self.calls: list[str] = []
         self.backlog: list[tuple[str, bool]] = []
@@ -107,6 +110,9 @@ class Source:
 
     def set_is_processing_backlog(self, operator_id: str, is_processing_backlog: bool) -> None:
         self.backlog.append((operator_id, is_processing_backlog))
+
+    def call_later(self, delay_ns: int, action: Callable[[], None]) -> Timer:
+        raise AssertionError("this enumerator has no timers")
 
     def deploy(self, subtask: int, attempt: int) -> None:
         self.readers[subtask] = Reader(f"source ({subtask + 1}/2)")

@@ -45,6 +45,12 @@ def test_changes_from_start_on_leave_no_phase_before_them() -> None:
         (lambda: Partition(1, start_lag=3, records=2), "expected records >= start_lag"),
         (lambda: Partition(1, pauses=[Pause(0, 5)], bursts=[Burst(4, 6, 1)]), "that do not overlap, got 4 to 6 ms"),
         (lambda: PartitionedGeneratorSource([], {"n": SequenceOf()}), "expected at least one partition"),
+        (lambda: Partition(1, from_ms=-1), "expected from_ms >= 0"),
+        (lambda: Partition(1, from_ms=1, start_lag=1), "and 0 with a start_lag, got 1 and 1 records"),
+        (lambda: Partition(1, from_ms=5, to_ms=5), r"expected to_ms > from_ms \(5\) and no number of records"),
+        (lambda: Partition(1, to_ms=5, records=1), "no number of records, which are never all read, got 5"),
+        (lambda: Partition(1, from_ms=6, pauses=[Pause(5, 7)]), "with 6 <= from_ms < to_ms"),
+        (lambda: source(Partition(1), discovery_interval_ms=-1), "expected discovery_interval_ms >= 0, got -1"),
         (lambda: source(Partition(1), timestamp_field="n"), "timestamp_field 'n' is another field's name"),
         (lambda: source(Partition(1), starting_offsets="newest"), "expected earliest, latest, or offsets >= 0"),
         (lambda: source(Partition(1), starting_offsets={0: -1}), "got -1 for partition 0"),
@@ -119,6 +125,68 @@ def test_subtask_without_partition_waits_unless_all_partitions_end() -> None:
     bounded = CoordinatedSource(source(Partition(100, records=1)), 2)
     bounded.settle()
     assert bounded.subtasks[1].poll(1) is DataInputStatus.END_OF_DATA
+
+
+def assigned(run: CoordinatedSource, at_ms: int) -> int:
+    """Returns how many partitions the readers have at a time."""
+    run.advance_to(at_ms * NS_PER_MS)
+    return sum(len(each.operator._reader.snapshot_state(1)) for each in run.subtasks)  # type: ignore[attr-defined]
+
+
+def test_new_partition_is_discovered_at_the_interval_and_read_from_its_first_record() -> None:
+    parts = (Partition(100, start_lag=2), Partition(100, from_ms=250), Partition(100, from_ms=300))
+    run = CoordinatedSource(source(*parts, discovery_interval_ms=100, starting_offsets="latest"), 1)
+    run.settle()
+    assert [assigned(run, at_ms) for at_ms in (0, 250, 299, 300)] == [1, 1, 1, 3]
+    run.subtasks[0].poll(1_000)
+    assert sorted(n for (n,) in run.subtasks[0].output.records if n % 3) == sorted([*range(1, 19, 3), 2])
+    assert run.later == []
+
+
+@pytest.mark.parametrize(("interval_ms", "expected"), [(0, 1), (300_000, 1), (10, 2)])
+def test_partition_is_not_discovered_before_the_interval(interval_ms: int, expected: int) -> None:
+    run = CoordinatedSource(source(Partition(100), Partition(100, from_ms=5), discovery_interval_ms=interval_ms), 1)
+    run.settle()
+    assert assigned(run, 10) == expected
+
+
+def test_readers_end_after_the_last_partition_that_is_created() -> None:
+    bounded = source(Partition(100, records=1), Partition(100, records=1, from_ms=30), discovery_interval_ms=20)
+    run = CoordinatedSource(bounded, 1)
+    run.settle()
+    assert run.subtasks[0].poll(9) is DataInputStatus.NOTHING_AVAILABLE
+    run.advance_to(40 * NS_PER_MS)
+    assert run.subtasks[0].poll(9) is DataInputStatus.END_OF_DATA
+    assert run.records == [(0,), (1,)]
+
+
+def test_deleted_partition_stays_without_its_unread_records() -> None:
+    run = CoordinatedSource(source(Partition(100, to_ms=35)), 1)
+    run.settle()
+    reader = run.subtasks[0]
+    reader.poll(1)
+    run.advance_to(20 * NS_PER_MS)
+    assert reader.poll(1) is DataInputStatus.MORE_AVAILABLE
+    run.advance_to(35 * NS_PER_MS)
+    assert reader.poll(9) is DataInputStatus.NOTHING_AVAILABLE
+    assert (reader.output.records, reader.operator.wake_time_ns, reader.operator.has_read_all) == (
+        [(0,), (1,)],
+        None,
+        True,
+    )
+    assert assigned(run, 400_000) == 1
+
+
+def test_restored_enumerator_discovers_what_was_created_meanwhile_and_goes_on_in_time() -> None:
+    parts = (Partition(100), Partition(100, from_ms=50), Partition(100, from_ms=90))
+    run = CoordinatedSource(source(*parts), 1)
+    run.advance_to(40 * NS_PER_MS)
+    state = run.coordinator.enumerator.snapshot_state(1)
+    restored = source(*parts, discovery_interval_ms=25).enumerator_factory.restore_enumerator(run.coordinator, state)
+    restored.start()
+    run.settle()
+    # The interval begins with the restored run: at 40 ms of the log.
+    assert [assigned(run, at_ms) for at_ms in (64, 65, 89, 90)] == [1, 2, 2, 3]
 
 
 def test_backlog_ends_when_all_records_of_start_are_read() -> None:

@@ -37,6 +37,7 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.context import load_function
 from flowsim.scenario.loader import load_text
+from flowsim.scenario.program_settings import ProgramSettings
 from flowsim.scenario.run_description import describe_run
 from flowsim.scenario.runner import resolved_settings
 from flowsim.scenario.yaml.positions import YamlValue
@@ -271,9 +272,10 @@ class JobArguments:
         until_ns = duration_argument("--until", self.until)
         claims = Claims(self.loaded_claims())
         if is_program(self.scenario):
-            graph, topics = self._job_of_program(Path(out) / "files"), self._topic_options
+            graph = self._job_of_program(Path(out) / "files")
+            options = [*self._set_options, *(word for topic in self.topics for word in ("--topic", topic))]
             return {
-                space: PyFlinkSubject(graph, self.scenario, self.record, space, claims, topics, self.arguments)
+                space: PyFlinkSubject(graph, self.scenario, self.record, space, claims, options, self.arguments)
                 for space in spaces
             }
         if self.arguments or self.topics:
@@ -294,17 +296,14 @@ class JobArguments:
         """Lets functions of a program import what the program can import, while its job is explored."""
         return surroundings(Path(self.scenario), self.arguments) if is_program(self.scenario) else nullcontext()
 
-    @property
-    def _topic_options(self) -> list[str]:
-        return [word for topic in self.topics for word in ("--topic", topic)]
-
     def _job_of_program(self, files: Path) -> StreamGraph:
-        for name, given in (("--set", self.overrides), ("--limit", self.limits), ("--until", self.until)):
+        for name, given in (("--limit", self.limits), ("--until", self.until)):
             if given:
                 raise BadInput(f"{self.scenario}: {name} applies to scenarios only")
         if not self.allow_python:
             raise BadInput(f"{self.scenario}: runs a Python program: use --allow-python if you trust it")
-        return job_of_program(Path(self.scenario), self.arguments, topics_of(self.topics), files)
+        change = ProgramSettings(self.overrides).apply
+        return job_of_program(Path(self.scenario), self.arguments, topics_of(self.topics), files, change)
 
     def subject_of(self, text: str, space: Space, out: str) -> ScenarioSubject:
         """Returns the job of a scenario that would be in the file, without overrides. Raises BadInput."""
@@ -331,8 +330,12 @@ class JobArguments:
         return [Claim(each, load_function(each, Path.cwd(), allow_python=self.allow_python)) for each in self.claims]
 
     @property
+    def _set_options(self) -> list[str]:
+        return [word for override in self.overrides for word in ("--set", override)]
+
+    @property
     def _options(self) -> list[str]:
         """The options of a command that decide the job."""
-        options = [word for override in self.overrides for word in ("--set", override)]
+        options = self._set_options
         options += [word for limit in self.limits for word in ("--limit", limit)]
         return options + ["--allow-python"] * self.allow_python + ["--allow-path"] * self.allow_path

@@ -25,7 +25,11 @@ AllowPath = Annotated[
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the scenario, e.g. settings.parallelism=2."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a value of the scenario, or a setting of a program's jobs, e.g. settings.parallelism=2.",
+    ),
 ]
 Limit = Annotated[
     list[str] | None,

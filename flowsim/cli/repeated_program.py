@@ -18,6 +18,7 @@ from flowsim.pyflink.program_executor import ProgramExecutor
 from flowsim.pyflink.recorded_program import RecordedProgram
 from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
+from flowsim.scenario.program_settings import ProgramSettings
 from flowsim.scenario.run_description import recorded_token, recorded_until_ns
 from flowsim.sim.choice_token import ChoiceToken
 from flowsim.sim.sampled.by_strategy import replay
@@ -45,6 +46,7 @@ def replayed(recording: Recording, program: RecordedProgram, folder: Path | None
         file,
         program.arguments,
         program.topics,
+        program.settings,
     )
     token = recorded_token(manifest)
     if token is not None:
@@ -53,7 +55,8 @@ def replayed(recording: Recording, program: RecordedProgram, folder: Path | None
         executor.policy = "random"
     empty_output_folder(out / "files")
     with silenced(), suppress(JobFailed, Deadlock, RunTooLong):  # a failure is recorded, and compared
-        run_program(file, program.arguments, executor, topics_of(program.topics, folder), out / "files")
+        topics, change = topics_of(program.topics, folder), ProgramSettings(program.settings).apply
+        run_program(file, program.arguments, executor, topics, out / "files", change)
     run = executor.runs[program.job - 1] if len(executor.runs) >= program.job else None
     if run is None or run.recording is None:
         raise BadInput(

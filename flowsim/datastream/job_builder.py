@@ -11,7 +11,7 @@ from flowsim.datastream.building.operator_factories import MakeOperator
 from flowsim.datastream.building.transformation import Transformation, Upstream, execution_plan, generate
 from flowsim.datastream.common.configuration import Configuration
 from flowsim.datastream.execution_config import ExecutionConfig
-from flowsim.datastream.job_executor import RecordingSettings, executor_of_context
+from flowsim.datastream.job_executor import RecordingSettings, change_of_context, executor_of_context
 from flowsim.errors import BadInput, Deadlock, JobFailed, MissingTimestamp, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
@@ -38,6 +38,7 @@ class JobBuilder:
         self._run_settings: dict[str, object] = {}
         self._recording: RecordingSettings | None = None
         self._executor = executor_of_context()
+        self._change_settings = change_of_context()
         self._operators: list[Transformation] = []
         self._next_id = 1
         self._job_parameters: dict[str, str] = {}
@@ -150,6 +151,7 @@ class JobBuilder:
         self, name: str, description: OperatorDescription, make: MakeOperator, inputs: tuple[Upstream, ...]
     ) -> Transformation:
         """Creates an operator that is not in the job yet; ``add_operator`` adds it."""
+        self._change_settings(self)
         added = Transformation(self._next_id, name, make, description, self.settings.parallelism, inputs)
         self._next_id += 1
         added.job_parameters = self._job_parameters
@@ -157,6 +159,7 @@ class JobBuilder:
 
     def stream_graph(self, job_name: str | None = None) -> StreamGraph:
         """Returns the job built so far. Flink: StreamExecutionEnvironment.getStreamGraph."""
+        self._change_settings(self)
         return generate(job_name or DEFAULT_JOB_NAME, self.settings, self._operators)
 
     def get_execution_plan(self) -> str:

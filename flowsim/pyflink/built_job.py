@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.connectors.kafka.topics import Topics
-from flowsim.datastream.job_executor import RecordingSettings
+from flowsim.datastream.job_executor import ChangeSettings, RecordingSettings, keep_settings
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.pyflink.program import run_program
@@ -28,16 +28,18 @@ class _Building:
         raise _Built(graph)
 
 
-def job_of_program(program: Path, arguments: Sequence[str], topics: Topics, files: Path) -> StreamGraph:
+def job_of_program(
+    program: Path, arguments: Sequence[str], topics: Topics, files: Path, change: ChangeSettings = keep_settings
+) -> StreamGraph:
     """Runs a program up to its first ``execute`` and returns the job; what the program prints is dropped.
 
-    Its Kafka sources read ``topics``, and its file sinks write below ``files``.
+    Its Kafka sources read ``topics``, its file sinks write below ``files``, and ``change`` changes its settings.
 
     Raises BadInput and ProgramFailed as ``run_program``, and BadInput if the program executes no job.
     """
     try:
         with redirect_stdout(StringIO()):
-            run_program(program, arguments, _Building(), topics, files)
+            run_program(program, arguments, _Building(), topics, files, change)
     except _Built as built:
         return built.graph
     raise BadInput(f"{program}: the program executed no job")

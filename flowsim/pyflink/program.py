@@ -12,7 +12,7 @@ from types import TracebackType
 
 from flowsim.connectors.file_system.folders import output_folder
 from flowsim.connectors.kafka.topics import Topics, simulated_topics
-from flowsim.datastream.job_executor import JobExecutor, context_executor
+from flowsim.datastream.job_executor import ChangeSettings, JobExecutor, context_executor, keep_settings
 from flowsim.errors import BadInput, FlowsimError
 from flowsim.pyflink.import_finder import pyflink_imports
 
@@ -27,10 +27,11 @@ def run_program(
     executor: JobExecutor,
     topics: Topics | None = None,
     files: Path | None = None,
+    change: ChangeSettings = keep_settings,
 ) -> None:
     """Runs a program with these arguments; ``executor`` runs its jobs, ``topics`` has what its Kafka sources read.
 
-    Its file sinks write below ``files``; None: where the program says.
+    Its file sinks write below ``files``; None: where the program says. ``change`` changes the settings of its jobs.
 
     The program is ``__main__``, and imports modules that are beside it. Raises BadInput for what flowsim does not do, with
     the line of the program; JobFailed or Deadlock for a job; ProgramFailed for any other error.
@@ -39,7 +40,7 @@ def run_program(
         raise BadInput(f"{program}: no such file")
     with (
         surroundings(program, arguments),
-        context_executor(executor),
+        context_executor(executor, change),
         simulated_topics(topics),
         output_folder(files),
     ):

@@ -52,6 +52,8 @@ class ProgramExecutor:
     arguments: Sequence[str] = ()
     topics: Sequence[str] = ()
     """What the user gave as topics, which the recordings name as well."""
+    settings: Sequence[str] = ()
+    """What the user set in place of the program, which the recordings name as well."""
     explored: Callable[[StreamGraph], RunOptions] | None = None
     """The options with which the first job repeats an explored run, in place of those of the program."""
     runs: list[ProgramRun] = field(default_factory=list)
@@ -85,7 +87,8 @@ class ProgramExecutor:
         """Returns what a recording needs besides the seed and the policy, so that ``replay`` can repeat the run."""
         described: dict[str, object] = {}
         if self.program is not None:
-            recorded = RecordedProgram.of(self.program, self.arguments, self.topics, len(self.runs) + 1)
+            job = len(self.runs) + 1
+            recorded = RecordedProgram.of(self.program, self.arguments, self.topics, job, self.settings)
             described[OPTION] = msgspec.to_builtins(recorded)
         if not isinstance(options.policy, str):
             described["policy"] = options.policy.describe()

@@ -26,13 +26,17 @@ class RecordedProgram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Files of topics: NAME=FILE."""
     sha256: str
     job: int
+    settings: tuple[str, ...] = ()
+    """What the user set in place of the program: KEY=VALUE."""
 
     @classmethod
-    def of(cls, program: Path, arguments: Sequence[str], topics: Sequence[str], job: int) -> RecordedProgram:
+    def of(
+        cls, program: Path, arguments: Sequence[str], topics: Sequence[str], job: int, settings: Sequence[str] = ()
+    ) -> RecordedProgram:
         """Returns what a recording says about a job of the program. A path outside the working directory has only its name."""
         pairs = (topic.partition("=") for topic in topics)
         files = tuple(f"{name}={moved(file, _shown)}" for name, _, file in pairs)
-        return cls(_shown(program), tuple(arguments), files, digest_of_file(program), job)
+        return cls(_shown(program), tuple(arguments), files, digest_of_file(program), job, tuple(settings))
 
     @classmethod
     def of_manifest(cls, manifest: Manifest) -> RecordedProgram | None:

@@ -65,6 +65,12 @@ def values_of(model: BaseModel, owner: type[Any]) -> dict[str, Any]:
     }
 
 
+def given_of(model: BaseModel, owner: type[Any]) -> dict[str, Any]:
+    """Returns what ``values_of`` returns, of the keys that are set and not left to their defaults."""
+    given = {each.name for each in settings_of(owner) if each.key and _attribute(each) in model.model_fields_set}
+    return {name: value for name, value in values_of(model, owner).items() if name in given}
+
+
 def _attribute(setting: Setting) -> str:
     """Returns the name of the model's field: the key, unless Python reserves it."""
     return setting.name if setting.key == "from" else setting.key

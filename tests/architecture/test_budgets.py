@@ -11,11 +11,11 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 8_620,
+    "cli": 8_633,
     "cluster": 5_760,
     "conform": 4_190,
     "connectors": 10_640,
-    "datastream": 6_153,
+    "datastream": 6_183,
     "explore": 3_480,
     "export": 1_300,
     "facts": 1_780,

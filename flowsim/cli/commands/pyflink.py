@@ -13,7 +13,7 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument, error_data
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.options import Json, PolicyName, RecordLevel, Seed, Until, default_out
+from flowsim.cli.options import Json, PolicyName, RecordLevel, Seed, Set, Until, default_out
 from flowsim.cli.repeated_program import repeated
 from flowsim.cli.summary import task_data
 from flowsim.cli.tables import show_text
@@ -25,6 +25,7 @@ from flowsim.facts.kinds import Level
 from flowsim.pyflink.program import ProgramFailed, run_program
 from flowsim.pyflink.program_executor import ProgramExecutor, ProgramRun
 from flowsim.quantities import count_text, duration_text
+from flowsim.scenario.program_settings import ProgramSettings
 from flowsim.sim.choice_token import ChoiceToken
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def pyflink(
     token: TokenText = None,
     out: Out = None,
     topic: Topic = None,
+    set_: Set = None,
     record: RecordLevel = "full",
     validate: Validate = False,
     json_output: Json = False,
@@ -77,8 +79,9 @@ def pyflink(
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
     out = default_out(program) if out is None else out
     executor = ProgramExecutor(
-        seed, policy, duration_argument("--until", until), level, out, program, arguments or (), topic or ()
+        seed, policy, duration_argument("--until", until), level, out, program, arguments or (), topic or (), set_ or ()
     )
+    change = ProgramSettings(set_ or ()).apply
     files = out / "files"
     empty_output_folder(files)
     topics = topics_of(topic or ())
@@ -88,7 +91,7 @@ def pyflink(
         executor.explored = repeated(ChoiceToken.parse(token))
     failure: FlowsimError | None = None
     try:
-        run_program(program, arguments or [], executor, topics, files)
+        run_program(program, arguments or [], executor, topics, files, change)
     except (BadInput, ProgramFailed, JobFailed, Deadlock, RunTooLong) as error:
         failure = error
     written, offsets = topics.write_to(out / "topics"), topics.write_offsets_to(out / "offsets")

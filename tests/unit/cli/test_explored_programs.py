@@ -52,6 +52,15 @@ def test_all_results_are_listed_and_each_token_repeats_its_own(flowsim: Any, pro
     assert flowsim("validate", "out/maxima/1").code == 0
 
 
+def test_settings_of_the_user_are_those_of_the_explored_job(flowsim: Any, program: str) -> None:
+    given = ("--set", "settings.parallelism=2", "--json", "--", "--most", "2")
+    document = flowsim("explore", program, "--allow-python", "--space", "order", *given).document
+    result = document["results"][0]
+    assert "--set settings.parallelism=2" in result["replay"]
+    assert len(result["sinks"]["Print to Std. Out"]) == 2
+    assert flowsim(*shlex.split(result["replay"])[1:]).code == 0
+
+
 def test_results_are_those_of_several_processes(flowsim: Any, program: str) -> None:
     explore = ("explore", program, "--allow-python", "--runs", "60", "--json")
     one = flowsim(*explore, "--", "--most", "2").document
@@ -158,7 +167,11 @@ def test_topics_of_a_program_are_explored_and_replayed(flowsim: Any, tmp_path: P
     [
         (("explore", "maxima.py", "--", "--most", "2"), "runs a Python program: use --allow-python if you trust it"),
         (("explore", "maxima.py", "--allow-python"), "IndexError: list index out of range"),
-        (("explore", "maxima.py", "--allow-python", "--set", "settings.seed=3"), "--set applies to scenarios only"),
+        (
+            ("explore", "maxima.py", "--allow-python", "--set", "settings.seed=3"),
+            "settings.seed: this is a setting of the run",
+        ),
+        (("explore", "maxima.py", "--allow-python", "--limit", "a=1"), "--limit applies to scenarios only"),
         (("explore", "maxima.py", "--allow-python", "--until", "3s"), "--until applies to scenarios only"),
         (("explore", "idle.py", "--allow-python"), "idle.py: the program executed no job"),
         (("explore", "job.yaml", "--", "2"), "arguments and --topic apply to a program for PyFlink (PROGRAM.py) only"),

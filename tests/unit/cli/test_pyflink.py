@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from flowsim.recording.reader import Recording
+
 PROGRAM = """
 import sys
 from pyflink.datastream import StreamExecutionEnvironment
@@ -55,6 +57,60 @@ def test_laws_need_a_recording(flowsim: Any, program: str) -> None:
         2,
         "error: --validate needs a recording, but recording is off: use --record elements or full\n",
     )
+
+
+CONFIGURED = """
+from pyflink.datastream import StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1).enable_checkpointing(1000).set_buffer_timeout(7)
+env.get_checkpoint_config().set_min_pause_between_checkpoints(30)
+words = env.from_collection(["a", "b"])
+words.rebalance().map(str.upper).name("upper").print()
+words.rebalance().map(str.upper).name("one").set_parallelism(1).print()
+env.set_parallelism(1)
+env.execute("configured")
+"""
+
+
+def test_settings_have_priority_over_those_of_the_program(flowsim: Any, tmp_path: Path) -> None:
+    (tmp_path / "configured.py").write_text(CONFIGURED)
+    overrides = ["settings.parallelism=3", "settings.checkpointing.interval=5 s", "settings.segment_size=4 KiB"]
+    given = [word for each in overrides for word in ("--set", each)]
+    command = ("pyflink", *given, "--json", "--out", str(tmp_path / "out"), str(tmp_path / "configured.py"))
+    job = flowsim(*command).document["jobs"][0]
+    names = [task["name"] for task in job["tasks"]]
+    assert len([name for name in names if name.startswith("upper")]) == 3
+    assert len([name for name in names if name.startswith("one")]) == 1
+    run = Recording.open(Path(job["recording"])).manifest.run
+    settings = run.settings
+    assert (settings["segment_size_bytes"], settings["buffer_timeout_ms"]) == (4096, 7)
+    assert (settings["checkpointing"]["interval_ms"], settings["checkpointing"]["min_pause_ms"]) == (5_000, 30)
+    assert run.options["program"]["settings"] == overrides
+    replayed = flowsim("replay", job["recording"], "--allow-python", "--folder", str(tmp_path))
+    assert (replayed.code, replayed.err) == (0, "")
+    off = flowsim("pyflink", "--set", "settings.checkpointing=", "--set", "settings.buffer_debloat={}", *command[-4:])
+    assert off.code == 0
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("settings.paralelism=2", "settings.paralelism: unknown key 'paralelism' (did you mean 'parallelism'?)"),
+        ("settings.parallelism=0", "settings.parallelism: expected a value >= 1, got 0"),
+        ("setings.parallelism=2", "setings: unknown key 'setings' (did you mean 'settings'?)"),
+        ("settings.set_parallelism=2", "settings.set_parallelism: unknown key 'set_parallelism'"),
+        ("settings.checkpointing.intervall=1s", "did you mean 'interval'?"),
+        ("settings.seed=2", "settings.seed: this is a setting of the run, not of a job: use --seed"),
+        ("settings.clock=real", "settings.clock: this is a setting of the run, not of a job: it is for scenarios only"),
+        ("parallelism", "expected key=value, such as settings.seed=7"),
+    ],
+)
+def test_wrong_setting_is_named(flowsim: Any, program: str, override: str, message: str) -> None:
+    done = flowsim("pyflink", "--set", override, program, "--minus", "0")
+    assert done.code == 2
+    assert f"--set {override}" in done.err
+    assert message in done.err
 
 
 TOPICS = """

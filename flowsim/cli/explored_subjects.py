@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from flowsim.cli.command import duration_argument
 from flowsim.cli.options import default_out
-from flowsim.cli.programs import environment_of, is_program
+from flowsim.cli.programs import environment_of, is_function, is_program
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.topics import topics_of
 from flowsim.cluster.job_execution import RunOptions
@@ -36,7 +36,7 @@ from flowsim.recording.manifest import RunDescription
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.context import load_function
-from flowsim.scenario.loader import load_text
+from flowsim.scenario.loader import Scenario, load_scenario, load_text
 from flowsim.scenario.program_settings import ProgramSettings
 from flowsim.scenario.run_description import describe_run
 from flowsim.scenario.runner import resolved_settings
@@ -119,9 +119,9 @@ class ScenarioSubject:
 
     @property
     def document(self) -> dict[str, YamlValue]:
-        """The scenario with its overrides, as plain values."""
+        """The scenario with its overrides, as plain values, without what would vary."""
         value = self._compiled.scenario.document.value
-        return value if isinstance(value, dict) else {}
+        return {key: each for key, each in value.items() if key != "vary"} if isinstance(value, dict) else {}
 
     @property
     def left_out(self) -> Sequence[str]:
@@ -291,6 +291,12 @@ class JobArguments:
         if warns:
             write_warnings(compiled)
         return {space: self._subject(compiled, space, until_ns, claims) for space in spaces}
+
+    def loaded_scenario(self) -> Scenario | None:
+        """Returns the scenario; None for a job of a program. Raises BadInput."""
+        if is_program(self.scenario) or is_function(self.scenario) or self.arguments or self.topics:
+            return None
+        return load_scenario(self.scenario, self.overrides, limits_of(self.limits))
 
     def surroundings(self) -> AbstractContextManager[None]:
         """Lets functions of a program import what the program can import, while its job is explored."""

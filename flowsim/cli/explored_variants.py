@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.explored_results import ExploredResults
 from flowsim.cli.tables import Column, show_table
-from flowsim.errors import BadInput
+from flowsim.cli.varied import Overrides
 from flowsim.quantities import count_text
-from flowsim.scenario.yaml.positions import read_document
-
-_MOST: Final = 1_000
-
-Overrides = tuple[str, ...]
 
 
-def combinations(varied: Sequence[str]) -> list[Overrides]:
-    """Returns the overrides of each combination of the values of ``KEY=[VALUE, ...]``. Raises BadInput."""
-    found = list(product(*map(_overrides, varied)))
-    if len(found) > _MOST:
-        raise BadInput(f"--vary: {len(found):,} combinations of values, expected at most {_MOST:,}")
-    return found
+def explored_variants(
+    combinations: Sequence[Overrides], explored: Callable[[Overrides, bool], ExploredResults]
+) -> ExploredVariants:
+    """Explores each combination, until one is interrupted. Raises BadInput.
 
-
-def _overrides(text: str) -> list[str]:
-    key, equals, source = text.partition("=")
-    file = f"--vary {text[:60]}"
-    values = read_document(source, file).value if equals and key.strip() and source.strip() else None
-    if not isinstance(values, list) or not values:
-        raise BadInput(f"{file}: expected KEY=[VALUE, ...], such as settings.exclusive_buffers_per_channel=[1, 2]")
-    return [f"{key.strip()}={json.dumps(value)}" for value in values]
-
-
-def explored_variants(varied: Sequence[str], explored: Callable[[Overrides, int], ExploredResults]) -> ExploredVariants:
-    """Explores each combination, until one is interrupted; ``explored`` also gets how many there are. Raises BadInput."""
-    variants, all_ = ExploredVariants([]), combinations(varied)
-    for overrides in all_:
-        variants.explored.append((overrides, explored(overrides, len(all_))))
+    ``explored`` also gets whether no combination before had a finding.
+    """
+    variants = ExploredVariants([])
+    for overrides in combinations:
+        is_first = not any(results.findings for _, results in variants.explored)
+        variants.explored.append((overrides, explored(overrides, is_first)))
         if variants.code is ExitCode.INTERRUPTED:
             break
     return variants

@@ -55,11 +55,12 @@ class Scenario:
         return resolved
 
     def digest(self) -> str:
-        """Returns SHA-256 over the resolved scenario in canonical JSON.
+        """Returns SHA-256 over the resolved scenario in canonical JSON, without what only an exploration varies.
 
         The digest is equal for equal meaning, and independent of the layout.
         """
-        canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        of_run = {key: value for key, value in self.resolved().items() if key != "vary"}
+        canonical = json.dumps(of_run, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 

@@ -73,6 +73,11 @@ class ScenarioModel(Strict):
     expect: ExpectModel = Field(
         default_factory=ExpectModel, description="The expected properties of the run; `flowsim run` checks them."
     )
+    vary: Annotated[dict[str, Annotated[list[Any], Field(min_length=1)]], Field(max_length=20)] | None = Field(
+        default=None,
+        description="What `flowsim explore` varies with the schedule: lists of values, by their dotted keys as in `--set`: "
+        "`{settings.seed: [1, 2, 3]}`. It explores all combinations; other commands use the values of the scenario.",
+    )
     recompute: RecomputeModel | None = Field(
         default=None, description="A computation of the results from the input file, independent of flowsim."
     )

@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 8_633,
+    "cli": 8_710,
     "cluster": 5_760,
     "conform": 4_190,
     "connectors": 10_640,

@@ -47,7 +47,8 @@ def explain(
         )
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explain-") as folder:
-        compiled = compiled_scenario(scenario, Path(folder) / "out", set_, allow_python, allow_path, limit, until_ns)
+        out = Path(folder) / "out"
+        compiled = compiled_scenario(scenario, out, set_, allow_python, allow_path, limit, until_ns, token=token)
         write_warnings(compiled)
         check_token(run, compiled.scenario)
         subject = ScenarioSubject(compiled, ["flowsim", "run", str(scenario)], "full", until_ns, run.space)

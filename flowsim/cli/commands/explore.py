@@ -17,6 +17,7 @@ from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, Set, Until,
 from flowsim.cli.programs import ScenarioOrFunction
 from flowsim.cli.progress import count_progress
 from flowsim.cli.topics import Topic
+from flowsim.cli.varied import combinations
 from flowsim.errors import BadInput
 from flowsim.explore.outcome import View
 from flowsim.explore.plan import strategies_of
@@ -97,8 +98,8 @@ Vary = Annotated[
     typer.Option(
         "--vary",
         metavar="KEY=[VALUE, ...]",
-        help="Explore the scenario with each of these values, e.g. settings.seed=[1, 2, 3]. The option can be "
-        "given several times, for all combinations, which share --runs and --seconds.",
+        help="Explore the scenario with each of these values, e.g. settings.seed=[1, 2, 3], in place of those that its key "
+        "vary has. The option can be given several times, for all combinations, which share --runs and --seconds.",
     ),
 ]
 Claims = Annotated[
@@ -185,12 +186,17 @@ def _explored(
     smaller: Path | None,
     quiet: bool,
 ) -> ExploredResults | ExploredVariants:
+    varied = combinations(job.loaded_scenario(), vary or ())
     with count_progress("exploring", quiet) as progress:
-        if not vary:
+        if varied == [()]:
             return explored_results(job, plan, workers, progress, resume, smaller)
-        if resume is not None or smaller is not None:
-            one = "--resume" if smaller is None else "--smaller"
-            raise BadInput(f"--vary and {one} cannot be combined: give --set and a file for each value")
+        if resume is not None:
+            what = "--vary" if vary else f"{job.scenario}: vary"
+            raise BadInput(f"{what} and --resume cannot be combined: give --set for each key that varies, and a file")
+        part = plan.part(len(varied))
         return explored_variants(
-            vary, lambda overrides, of: explored_results(job.with_set(overrides), plan.part(of), workers, progress)
+            varied,
+            lambda overrides, is_first: explored_results(
+                job.with_set(overrides), part, workers, progress, smaller=smaller if is_first else None
+            ),
         )

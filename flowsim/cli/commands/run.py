@@ -149,7 +149,7 @@ def run(
     judge = _judge(validate, engine, master, remote)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
-    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, limit, until_ns, connect)
+    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, limit, until_ns, connect, token)
     level = None if record is None else Level[record.upper()]
     values_bytes = size_argument("--record-values", record_values)
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.explored_variants import combinations
+from flowsim.cli.varied import combinations
+from tests.support.faults.historical.catalogue import BUGS
 
 UNION = """\
 flowsim: 1
@@ -73,11 +74,94 @@ def test_refused(flowsim: Any, union: str, vary: str, message: str) -> None:
     assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
 
 
-def test_not_combined_with_resume(flowsim: Any, union: str, tmp_path: Path) -> None:
-    called = flowsim("explore", union, "--vary", "settings.seed=[1]", "--resume", "kept.jsonl")
-    assert (called.code, "--vary and --resume cannot be combined" in called.err) == (ExitCode.BAD_INPUT, True)
+DECLARED = UNION.replace("expect:", "vary: {settings.seed: [1, 2], operators.both.map.add.m: [n * 2, n + 1]}\nexpect:")
+
+
+@pytest.mark.parametrize("option", ["--vary", ""])
+def test_not_combined_with_resume(flowsim: Any, union: str, tmp_path: Path, option: str) -> None:
+    if not option:
+        Path(union).write_text(DECLARED)
+    called = flowsim("explore", union, *([option, "settings.seed=[1]"] if option else []), "--resume", "kept.jsonl")
+    message = f"{option or 'union.yaml: vary'} and --resume cannot be combined: give --set for each key that varies"
+    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
     assert not (tmp_path / "kept.jsonl").exists()
 
 
 def test_combinations_are_those_of_all_values() -> None:
-    assert combinations(["a=[1, x]", "b=[true]"]) == [("a=1", "b=true"), ('a="x"', "b=true")]
+    assert combinations(None, ["a=[1, x]", "b=[true]"]) == [("a=1", "b=true"), ('a="x"', "b=true")]
+
+
+def test_scenario_says_what_varies_and_options_replace_it(flowsim: Any, union: str) -> None:
+    Path(union).write_text(DECLARED)
+
+    def sets(*options: str) -> list[list[str]]:
+        called = flowsim("explore", union, "--space", "order", "--runs", "40", "--json", *options)
+        return [each["set"] for each in called.document["variants"]]
+
+    seeds, adds = (
+        ["settings.seed=1", "settings.seed=2"],
+        [f'operators.both.map.add.m="n {add}"' for add in ("* 2", "+ 1")],
+    )
+    assert sets() == [[seed, add] for seed in seeds for add in adds]
+    assert sets("--set", "settings.seed=7") == [[add] for add in adds]
+    assert sets("--vary", "settings.seed=[5]", "--vary", "settings.policy=[fifo]") == [
+        ["settings.seed=5", add, 'settings.policy="fifo"'] for add in adds
+    ]
+    fixed = ("--set", "settings.seed=7", "--set", "operators.both.map.add.m=n")
+    assert "variants" not in flowsim("explore", union, "--space", "order", "--json", *fixed).document
+
+
+def test_token_belongs_to_the_values_of_its_run(flowsim: Any, union: str) -> None:
+    Path(union).write_text(DECLARED)
+    found = flowsim("explore", union, "--space", "order", "--runs", "80", "--json").document["variants"][-1]
+    assert found["set"] == ["settings.seed=2", 'operators.both.map.add.m="n + 1"']
+    token = found["results"][-1]["token"]
+    again = flowsim("run", union, "--token", token, "--out", "out", "--json")
+    rows = [list(row.values()) for row in again.document["sinks"][0]["records"]]
+    assert rows == found["results"][-1]["sinks"]["all"][0]
+    assert {row[1] - row[0] for row in rows} == {1}
+    assert flowsim("explain", union, "--token", token).code == 0
+    refused = flowsim("run", union, "--token", token, "--set", "settings.seed=1")
+    assert (refused.code, "the token belongs to another job" in refused.err) == (ExitCode.BAD_INPUT, True)
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ("{settings.seed: 3}", "vary.settings.seed: expected a list"),
+        ("{settings.seed: []}", "vary.settings.seed: expected at least 1"),
+        ("{settings.sed: [1]}", "settings.sed: unknown key 'sed' (did you mean 'seed'?)"),
+        (
+            f"{{settings.seed: [{'1, ' * 1_001}]}}",
+            "union.yaml: vary: 1,001 combinations of values, expected at most 1,000",
+        ),
+    ],
+)
+def test_declared_values_are_refused(flowsim: Any, union: str, vary: str, message: str) -> None:
+    Path(union).write_text(f"{UNION}vary: {vary}\n")
+    called = flowsim("explore", union)
+    assert (called.code, message in called.err) == (ExitCode.BAD_INPUT, True), called.err
+
+
+def test_bug_of_some_settings_and_orders_is_found_and_reduced(
+    flowsim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FLINK-12351 needs object reuse, which is off by default, and a second record before the first answer."""
+    bug = BUGS["FLINK-12351"]
+    bug.bring_back(monkeypatch)
+    without = bug.scenario.replace("settings: {object_reuse: true}\n", "")
+    assert without != bug.scenario
+    (tmp_path / "without.yaml").write_text(without)
+    (tmp_path / "varied.yaml").write_text(f"{without}vary: {{settings.object_reuse: [false, true]}}\n")
+    options = ("--space", "order", "--allow-python", "--json")
+    assert flowsim("explore", "without.yaml", *options).document["findings"] == []
+    called = flowsim("explore", "varied.yaml", *options, "--smaller", "small.yaml")
+    assert called.code == ExitCode.BROKEN
+    off, on = called.document["variants"]
+    assert (off["findings"], len(on["findings"]), on["set"]) == ([], 1, ["settings.object_reuse=true"])
+    (finding,) = on["findings"]
+    assert "--set settings.object_reuse=true" in finding["replay"]
+    assert flowsim("run", "varied.yaml", "--token", finding["token"], "--allow-python").code == ExitCode.BROKEN
+    assert flowsim("run", "varied.yaml", "--allow-python").code == 0
+    small = Path("small.yaml").read_text()
+    assert ("object_reuse: true" in small, "vary" in small) == (True, False)

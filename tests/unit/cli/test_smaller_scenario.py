@@ -76,7 +76,6 @@ def test_finding_of_some_schedules_stays_one(flowsim: Any, two: str, tmp_path: P
     [
         (("--smaller", "missing/small.yaml"), "missing/small.yaml: cannot be written: expected a file in a folder"),
         (("--smaller", "./two.yaml"), "--smaller two.yaml: is the scenario itself, which is never changed"),
-        (("--smaller", "small.yaml", "--vary", "settings.seed=[1]"), "--vary and --smaller cannot be combined"),
     ],
 )
 def test_refused(flowsim: Any, two: str, arguments: tuple[str, ...], message: str) -> None:

@@ -24,7 +24,7 @@ class ReadOnlyBroadcastState:
 
     __slots__ = ("_entries", "_name")
 
-    def __init__(self, name: str, entries: MapEntries[object]) -> None:
+    def __init__(self, name: str, entries: MapEntries) -> None:
         self._name = name
         self._entries = entries
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+
+from mypy_extensions import mypyc_attr
 
 from flowsim.errors import ValueNotAllowed
 from flowsim.values.java_hash_code import java_hash
-from flowsim.values.java_hash_map import DEFAULT_CAPACITY, JavaBins, capacity_for, table_size_for
+from flowsim.values.java_hash_map import JavaNodes, capacity_for
 from flowsim.values.keys import state_key
 from flowsim.values.types import TypeInformation
-
-V = TypeVar("V")
 
 
 def hash_code(value: object, declared: TypeInformation | None) -> int:
@@ -25,94 +24,74 @@ def hash_code(value: object, declared: TypeInformation | None) -> int:
         return java_hash(value)
 
 
-class _Node(Generic[V]):
-    __slots__ = ("key", "value")
-
-    def __init__(self, key: object, value: V) -> None:
-        self.key = key
-        self.value = value
-
-
-class MapEntries(Generic[V]):
+@mypyc_attr(acyclic=True)
+class MapEntries:
     """A map with Java's iteration order. Keys are equal if their ``state_key`` is; they hash by their declared type.
 
     Iteration goes by bucket; inside a bucket the order is that of insertion.
 
-    >>> numbers = MapEntries[str]()
+    >>> numbers = MapEntries()
     >>> for number in (17, 2, 1):
     ...     numbers.put(number, "")
     >>> [number for number, _ in numbers.items()]
     [17, 1, 2]
     """
 
-    __slots__ = ("_nodes", "_bins", "_initial_capacity", "key_type")
+    __slots__ = ("_nodes", "key_type")
 
     def __init__(self, key_type: TypeInformation | None = None, expected_size: int | None = None) -> None:
         """Creates an empty map with the initial capacity of Flink's map for ``expected_size`` keys."""
-        self._nodes: dict[object, _Node[V]] = {}
-        self._bins: JavaBins[object] | None = None
-        self._initial_capacity = 0 if expected_size is None else capacity_for(expected_size)
+        self._nodes: JavaNodes = JavaNodes(0 if expected_size is None else capacity_for(expected_size))
         self.key_type: TypeInformation | None = key_type
 
     def __len__(self) -> int:
-        return len(self._nodes)
+        return len(self._nodes.by_id)
 
-    def get(self, key: object) -> V | None:
+    def get(self, key: object) -> object:
         """Returns the value of a key, None if there is none."""
-        node = self._nodes.get(state_key(key))
+        node = self._nodes.by_id.get(state_key(key))
         return None if node is None else node.value
 
     def __contains__(self, key: object) -> bool:
-        return state_key(key) in self._nodes
+        return state_key(key) in self._nodes.by_id
 
-    def put(self, key: object, value: V) -> None:
+    def put(self, key: object, value: object) -> None:
         """Sets the value of a key; an existing key keeps its position."""
         key_id = state_key(key)
-        node = self._nodes.get(key_id)
+        node = self._nodes.by_id.get(key_id)
         if node is not None:
             node.value = value
             return
-        if self._bins is None:
-            self._bins = JavaBins(self._initial_capacity or DEFAULT_CAPACITY)
-        self._nodes[key_id] = _Node(key, value)
-        self._bins.add(key_id, hash_code(key, self.key_type))
+        self._nodes.add(key_id, key, value, hash_code(key, self.key_type))
 
-    def put_all(self, entries: Iterable[tuple[object, V]]) -> None:
-        """Sets the values of several keys after one resize for all of them.
-
-        A new map gets only the capacity that the keys need.
-        """
+    def put_all(self, entries: Iterable[tuple[object, object]]) -> None:
+        """Sets the values of several keys after one resize for all of them."""
         entries = list(entries)
-        if not entries:
-            return
-        if self._bins is None:
-            self._initial_capacity = max(self._initial_capacity, table_size_for(int(len(entries) / 0.75 + 1)))
-        else:
-            while len(entries) > self._bins.threshold:
-                self._bins.double()
+        if entries:
+            self._nodes.reserve(len(entries))
         for key, value in entries:
             self.put(key, value)
 
     def remove(self, key: object) -> bool:
         """Removes a key. Returns True if the key existed; the capacity never shrinks."""
-        key_id = state_key(key)
-        if self._bins is None or self._nodes.pop(key_id, None) is None:
-            return False
-        self._bins.remove(key_id)
-        return True
+        return self._nodes.remove(state_key(key)) is not None
 
     def clear(self) -> None:
         """Removes all keys; the capacity does not change."""
         self._nodes.clear()
-        if self._bins is not None:
-            self._bins.clear()
 
-    def items(self) -> list[tuple[object, V]]:
+    def items(self) -> list[tuple[object, object]]:
         """Returns the keys and values in Java's order."""
-        if self._bins is None:
-            return []
-        nodes = map(self._nodes.__getitem__, self._bins.in_order())
-        return [(node.key, node.value) for node in nodes]
+        return [(node.key, node.value) for node in self._nodes.in_order()]
 
-    def __iter__(self) -> Iterator[tuple[object, V]]:
+    def between(self, lowest: int, highest: int) -> list[tuple[int, object]]:
+        """Returns the items whose key is a whole number from ``lowest`` to ``highest``, in Java's order."""
+        found: list[tuple[int, object]] = []
+        for node in self._nodes.in_order():
+            key = node.key
+            if type(key) is int and lowest <= key <= highest:
+                found.append((key, node.value))
+        return found
+
+    def __iter__(self) -> Iterator[tuple[object, object]]:
         return iter(self.items())

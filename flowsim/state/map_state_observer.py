@@ -27,7 +27,7 @@ class MapObserver(StateObserver[Elements]):
     def own(self, held: object) -> Elements:
         return {state_key(key): own_element(element) for key, element in _items(held)}
 
-    def entries(self, content: Elements | MapEntries[object] | None) -> int:
+    def entries(self, content: Elements | MapEntries | None) -> int:
         return 0 if content is None else len(content)
 
     def value_of(self, content: Elements) -> object:
@@ -103,10 +103,15 @@ class MapObserver(StateObserver[Elements]):
         self.end(self._has(()))
         return returned
 
-    def borrowed_items(self, call: Callable[[], list[tuple[object, object]]]) -> list[tuple[object, object]]:
-        """The items come with the time of each value."""
-        returned = call()
-        content = self.contents.get(self.cell, {})
+    def borrowed_between(
+        self, call: Callable[[int, int], list[tuple[object, object]]], lowest: int, highest: int
+    ) -> list[tuple[object, object]]:
+        returned = call(lowest, highest)
+        content: Elements = {
+            key_id: element
+            for key_id, element in self.contents.get(self.cell, {}).items()
+            if type(key_id) is int and lowest <= key_id <= highest
+        }
         self.answer(_are_items(returned, content), self.value_of(content))
         self.end(self._has(()))
         return returned

@@ -95,7 +95,7 @@ class ObservedEntries(Observed):
 class ObservedMapState(ObservedEntries, MapState):
     """An observed map state."""
 
-    borrowed_items = by_observer("borrowed_items")
+    borrowed_between = by_observer("borrowed_between")
     append = by_observer("append")
 
 

@@ -20,7 +20,7 @@ class OperatorStateStore:
     def __init__(self, changes: StateChanges | None = None) -> None:
         """With ``changes``, the states are compared with models (law ``state``)."""
         self._changes = changes
-        self._entries: dict[str, MapEntries[object]] = {}
+        self._entries: dict[str, MapEntries] = {}
         self._observers: dict[str, MapObserver] = {}
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState:
@@ -36,7 +36,7 @@ class OperatorStateStore:
         state = ReadOnlyBroadcastState(state_descriptor.name, self._entries_of(state_descriptor))
         return state if self._changes is None else self._observed(state, state_descriptor, self._changes)
 
-    def _entries_of(self, descriptor: MapStateDescriptor) -> MapEntries[object]:
+    def _entries_of(self, descriptor: MapStateDescriptor) -> MapEntries:
         check_broadcast_descriptor(descriptor, "get_broadcast_state")
         entries = self._entries.get(descriptor.name)
         if entries is None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from types import GenericAlias
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import ValueNotAllowed
 from flowsim.state.descriptors import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
 from flowsim.state.key_cells import Cells, Place
@@ -19,9 +21,11 @@ from flowsim.values.keys import state_key
 from flowsim.values.types import TypeInformation
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class State:
     """The common base of all kinds of state. Flink: State."""
 
+    @classmethod
     def __class_getitem__(cls, arguments: object) -> GenericAlias:
         """Takes type arguments, which have no effect."""
         return GenericAlias(cls, arguments)
@@ -45,10 +49,14 @@ class State:
         return copy_value(value)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ValueState(State):
     """One value per key. Flink: ValueState."""
 
     __slots__ = ()
+
+    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
+        super().__init__(cells, name, namespace)
 
     def value(self) -> object:
         """Returns the value; None if there is no value."""
@@ -62,10 +70,14 @@ class ValueState(State):
             self._cells.put(self._place, self._own(value))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AppendingState(State):
     """A state to which values are added. Flink: AppendingState."""
 
     __slots__ = ()
+
+    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
+        super().__init__(cells, name, namespace)
 
     def get(self) -> object:
         """Returns the result of the values added so far."""
@@ -76,10 +88,14 @@ class AppendingState(State):
         raise NotImplementedError
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MergingState(AppendingState):
     """A state that can take over the content of other namespaces, for merging windows. Flink: InternalMergingState."""
 
     __slots__ = ()
+
+    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
+        super().__init__(cells, name, namespace)
 
     def merge_namespaces(self, sources: Iterable[Hashable]) -> None:
         """Moves the current key's content of these namespaces, merged in their order, into this state's namespace."""
@@ -100,10 +116,14 @@ class MergingState(AppendingState):
         raise NotImplementedError
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ListState(MergingState):
     """A list per key. Flink: ListState."""
 
     __slots__ = ()
+
+    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
+        super().__init__(cells, name, namespace)
 
     def get(self) -> list[object]:
         """Returns the elements; an empty list if there are none."""
@@ -155,6 +175,7 @@ def _as_list(content: object) -> list[object]:
     return content if isinstance(content, list) else []
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MapState(State):
     """A map per key, in the order of a Java HashMap by the declared type of its keys. Flink: MapState.
 
@@ -210,10 +231,10 @@ class MapState(State):
         entries = self._entries()
         return [] if entries is None else [(key, copy_value(value)) for key, value in entries]
 
-    def borrowed_items(self) -> list[tuple[object, object]]:
-        """Returns keys and values without copies, for an operator that only reads them."""
+    def borrowed_between(self, lowest: int, highest: int) -> list[tuple[int, object]]:
+        """Returns the items with keys in this range without copies, for an operator that only reads them."""
         entries = self._entries()
-        return [] if entries is None else entries.items()
+        return [] if entries is None else entries.between(lowest, highest)
 
     def keys(self) -> list[object]:
         """Returns the keys."""
@@ -247,11 +268,11 @@ class MapState(State):
         state_key(key)
         return self._own(key)
 
-    def _entries(self) -> MapEntries[object] | None:
+    def _entries(self) -> MapEntries | None:
         content = self._cells.get(self._place)
         return content if isinstance(content, MapEntries) else None
 
-    def _entries_to_write(self) -> MapEntries[object]:
+    def _entries_to_write(self) -> MapEntries:
         entries = self._entries()
         if entries is None:
             entries = MapEntries(self._key_type)
@@ -259,6 +280,7 @@ class MapState(State):
         return entries
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ReducingState(MergingState):
     """A value per key; every added value is reduced into this value. Flink: ReducingState."""
 
@@ -286,6 +308,7 @@ class ReducingState(MergingState):
         return self._own(self._reduce(first, copy_value(second)))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class AggregatingState(MergingState):
     """An accumulator per key; every added value is folded into the accumulator. Flink: AggregatingState."""
 

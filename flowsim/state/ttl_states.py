@@ -121,7 +121,7 @@ class TtlMapState(MapState):
         self._ttl.accessed()
         own = [(self._own_key(key), self._wrapped(value)) for key, value in dict_value.items()]
         # Uses a separate map, as in Flink: its order decides the order of keys in a shared bucket.
-        together: MapEntries[object] = MapEntries(self._key_type, expected_size=len(own))
+        together: MapEntries = MapEntries(self._key_type, expected_size=len(own))
         for key, value in own:
             together.put(key, value)
         self._entries_to_write().put_all(together)
@@ -243,7 +243,7 @@ def cleaner(descriptor: StateDescriptor, ttl: TtlDecorator) -> Clean:
     def clean_map(content: object) -> object:
         if not isinstance(content, MapEntries) or not content:
             return content
-        alive: MapEntries[object] = MapEntries(content.key_type)
+        alive: MapEntries = MapEntries(content.key_type)
         for key, value in content.items():
             wrapped = _as_ttl_value(value)
             if wrapped is None or not ttl.expired(wrapped):

@@ -9,8 +9,10 @@ here the bin stays a list.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Final, Generic, TypeVar
+
+from mypy_extensions import mypyc_attr
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -59,67 +61,97 @@ def in_order_of_bins(items: Iterable[T], hash_of: Callable[[T], int], capacity: 
     return sorted(items, key=lambda item: spread(hash_of(item)) & mask)
 
 
-class JavaBins(Generic[K]):
-    """The bins of a map's keys, which determine the iteration order; the values are stored elsewhere."""
+@mypyc_attr(acyclic=True)
+class Node:
+    """An entry of a map. Nothing in a node refers to the node, so Python's search for garbage need not know it."""
 
-    __slots__ = ("_spreads", "_in_bin", "_capacity", "_order")
+    __slots__ = ("key", "value", "spread")
 
-    def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
-        # In insertion order, which is also the order inside every bin.
-        self._spreads: dict[K, int] = {}
-        self._in_bin: dict[int, int] = {}
-        self._capacity = capacity
-        # Cached from the first use, while the table does not double.
-        self._order: list[K] | None = None
+    def __init__(self, key: Any, value: Any, spread_hash: int) -> None:
+        self.key: Any = key
+        self.value: Any = value
+        self.spread: int = spread_hash
 
-    @property
-    def threshold(self) -> int:
-        """The number of keys above which the table doubles."""
-        return self._capacity * 3 // 4
 
-    def add(self, key: K, java_hash: int) -> None:
-        """Adds a new key."""
-        spread_hash = self._spreads[key] = spread(java_hash)
-        index = spread_hash & self._capacity - 1
-        crowd = self._in_bin[index] = self._in_bin.get(index, 0) + 1
-        if crowd > _LONGEST_LIST and self._capacity < _LEAST_TREE_CAPACITY:
-            self.double()
-        if len(self._spreads) > self.threshold:
-            self.double()
-        elif self._order is not None:
-            self._order.insert(bisect_right(self._order, index, key=self._bin_of), key)
+@mypyc_attr(acyclic=True)
+class JavaNodes:
+    """The nodes of a map by the identity of their keys, and Java's order of them."""
 
-    def remove(self, key: K) -> None:
-        """Removes an existing key."""
-        index = self._spreads[key] & self._capacity - 1
+    __slots__ = ("by_id", "_capacity", "_has_table", "_order", "_bins")
+
+    def __init__(self, initial_capacity: int = 0) -> None:
+        """``initial_capacity`` 0: the default, unless the first nodes are announced by ``reserve``."""
+        self.by_id: dict[object, Node] = {}
+        """In insertion order, which is also the order inside every bin."""
+        self._capacity = initial_capacity
+        self._has_table = False
+        self._order: list[Node] | None = None
+        """Kept from the first use, while the table does not double."""
+        self._bins: list[int] = []
+        """The bins of the nodes in ``_order``."""
+
+    def add(self, key_id: object, key: object, value: object, java_hash: int) -> None:
+        """Adds a node with a new key."""
+        if not self._has_table:
+            self._has_table = True
+            self._capacity = self._capacity or DEFAULT_CAPACITY
+        node = Node(key, value, spread(java_hash))
+        self.by_id[key_id] = node
+        count = len(self.by_id)
         if self._order is not None:
-            del self._order[self._order.index(key, bisect_left(self._order, index, key=self._bin_of))]
-        del self._spreads[key]
-        self._in_bin[index] -= 1
+            self._insert(self._order, node)
+        if count > _LONGEST_LIST and self._capacity < _LEAST_TREE_CAPACITY:
+            self.in_order()
+            if self._bins.count(node.spread & (self._capacity - 1)) > _LONGEST_LIST:
+                self._double()
+        if 4 * count > 3 * self._capacity:
+            self._double()
+
+    def reserve(self, count: int) -> None:
+        """Resizes the table once for ``count`` nodes; a new one gets only the capacity that they need."""
+        if not self._has_table:
+            self._capacity = max(self._capacity, table_size_for(int(count / 0.75 + 1)))
+        else:
+            while 4 * count > 3 * self._capacity:
+                self._double()
+
+    def _insert(self, order: list[Node], node: Node) -> None:
+        number = node.spread & (self._capacity - 1)
+        index = bisect_right(self._bins, number)
+        self._bins.insert(index, number)
+        order.insert(index, node)
+
+    def remove(self, key_id: object) -> Node | None:
+        """Removes and returns the node of a key, or returns None."""
+        node = self.by_id.pop(key_id, None)
+        order = self._order
+        if node is not None and order is not None:
+            index = order.index(node, bisect_left(self._bins, node.spread & (self._capacity - 1)))
+            del order[index]
+            del self._bins[index]
+        return node
 
     def clear(self) -> None:
-        """Removes all keys; the table size stays."""
-        self._spreads.clear()
-        self._in_bin.clear()
+        """Removes all nodes; the table size stays."""
+        self.by_id.clear()
         self._order = None
 
-    def in_order(self) -> Sequence[K]:
-        """Returns all keys in Java's order; valid until the next change."""
-        if self._order is None:
-            self._order = sorted(self._spreads, key=self._bin_of) if len(self._spreads) > 1 else list(self._spreads)
-        return self._order
+    def in_order(self) -> list[Node]:
+        """Returns all nodes in Java's order; valid until the next change."""
+        order = self._order
+        if order is None:
+            mask = self._capacity - 1
+            order = list(self.by_id.values())
+            if len(order) > 1:
+                order.sort(key=lambda node: node.spread & mask)
+            self._order = order
+            self._bins = [node.spread & mask for node in order]
+        return order
 
-    def _bin_of(self, key: K) -> int:
-        return self._spreads[key] & self._capacity - 1
-
-    def double(self) -> None:
+    def _double(self) -> None:
         """Doubles the table; each bin is split in two, in order."""
         self._order = None
         self._capacity *= 2
-        mask = self._capacity - 1
-        self._in_bin = {}
-        for number in self._spreads.values():
-            self._in_bin[number & mask] = self._in_bin.get(number & mask, 0) + 1
 
 
 class JavaHashMap(Generic[K, V]):
@@ -133,13 +165,13 @@ class JavaHashMap(Generic[K, V]):
     ['cleanup', 'window-timers', 'user-timers']
     """
 
-    __slots__ = ("_entries", "_hash_of", "_bins")
+    __slots__ = ("_entries", "_hash_of", "_nodes")
 
     def __init__(self, hash_of: Callable[[K], int]) -> None:
         self._entries: dict[K, V] = {}
         self._hash_of = hash_of
         # None until there are more entries at a time than fit into one list: earlier ones have no effect.
-        self._bins: JavaBins[K] | None = None
+        self._nodes: JavaNodes | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -155,25 +187,25 @@ class JavaHashMap(Generic[K, V]):
         entries = self._entries
         is_new = key not in entries
         entries[key] = value
-        if is_new and self._bins is not None:
-            self._bins.add(key, self._hash_of(key))
-        elif len(entries) > _LONGEST_LIST and self._bins is None:
-            self._bins = JavaBins()
+        if is_new and self._nodes is not None:
+            self._nodes.add(key, key, None, self._hash_of(key))
+        elif len(entries) > _LONGEST_LIST and self._nodes is None:
+            self._nodes = JavaNodes()
             for each in entries:
-                self._bins.add(each, self._hash_of(each))
+                self._nodes.add(each, each, None, self._hash_of(each))
 
     def remove(self, key: K) -> V | None:
         """Removes and returns the value, or None."""
         if key not in self._entries:
             return None
-        if self._bins is not None:
-            self._bins.remove(key)
+        if self._nodes is not None:
+            self._nodes.remove(key)
         return self._entries.pop(key)
 
     def __iter__(self) -> Iterator[K]:
         """Iterates over the keys in Java's order."""
-        if self._bins is not None:
-            return iter(list(self._bins.in_order()))
+        if self._nodes is not None:
+            return iter([node.key for node in self._nodes.in_order()])
         keys = list(self._entries)
         return iter(keys if len(keys) < 2 else in_order_of_bins(keys, self._hash_of, DEFAULT_CAPACITY))
 

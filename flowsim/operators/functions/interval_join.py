@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput, NoTimestamp
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.input_selection import InputSelectable
@@ -34,7 +36,7 @@ CLEANUP_RIGHT: Final = "CLEANUP_RIGHT"
 _RECORDED_AS: Final = {CLEANUP_LEFT: (1, 1), CLEANUP_RIGHT: (2, 2)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IntervalBounds:
     """A left record at t joins the right records from t + ``lower_ms`` to t + ``upper_ms``, both inclusive.
 
@@ -92,7 +94,7 @@ class ProcessJoinFunction(UserFunction, Protocol):
     def process_element(self, left: Value, right: Value, ctx: JoinContext) -> Results: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JoinSide:
     """One input of a join: the states of this side and of the other side, and the bounds for its records."""
 
@@ -104,6 +106,7 @@ class JoinSide:
     namespace: str
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class LatePolicy:
     """Handles a late record: emits it to its side's late output; without such an output counts it (rule 10.35)."""
 
@@ -122,6 +125,7 @@ class LatePolicy:
             operator.records_dropped += 1
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Partners:
     """The records of the other side that join a record."""
 
@@ -130,8 +134,8 @@ class Partners:
     def of(self, side: JoinSide, timestamp: int) -> list[tuple[int, Value]]:
         """Returns the partners in the order of the other side's map, ties in order of arrival (rule 10.34)."""
         lowest, highest = wrapped(timestamp + side.lower_ms), wrapped(timestamp + side.upper_ms)
-        buckets: list[tuple[int, list[Value]]] = side.other.borrowed_items()  # type: ignore[assignment]  # as _take put them
-        return [(other, value) for other, bucket in buckets if lowest <= other <= highest for value in bucket]
+        buckets: list[tuple[int, list[Value]]] = side.other.borrowed_between(lowest, highest)  # type: ignore[assignment]  # as _take put them
+        return [(other, value) for other, bucket in buckets for value in bucket]
 
 
 class JoinObserver:

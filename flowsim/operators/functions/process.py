@@ -7,6 +7,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.runtime_context import RuntimeContext
@@ -93,21 +95,22 @@ class KeyedTimerService:
     def current_watermark(self) -> int:
         return self._timers.current_watermark
 
-    def register_processing_time_timer(self, timestamp: int) -> None:
+    def register_processing_time_timer(self, timestamp: object) -> None:
         self._timers.register_processing_time_timer(
             None, checked_timestamp(timestamp, "register_processing_time_timer")
         )
 
-    def register_event_time_timer(self, timestamp: int) -> None:
+    def register_event_time_timer(self, timestamp: object) -> None:
         self._timers.register_event_time_timer(None, checked_timestamp(timestamp, "register_event_time_timer"))
 
-    def delete_processing_time_timer(self, timestamp: int) -> None:
+    def delete_processing_time_timer(self, timestamp: object) -> None:
         self._timers.delete_processing_time_timer(None, checked_timestamp(timestamp, "delete_processing_time_timer"))
 
-    def delete_event_time_timer(self, timestamp: int) -> None:
+    def delete_event_time_timer(self, timestamp: object) -> None:
         self._timers.delete_event_time_timer(None, checked_timestamp(timestamp, "delete_event_time_timer"))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ProcessContext:
     """The context of the current element or timer. Flink: ProcessFunction.Context, OnTimerContext.
 
@@ -210,6 +213,7 @@ class TimedFunction(UserFunction, Protocol):
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class KeyedFunctionOperator(KeyedOperator):
     """Life cycle and timers of a user function on keyed streams; subclasses process the elements.
 

@@ -55,8 +55,6 @@ class MultipleInputSelectionHandler:
         """Updates the status of the input that was read, and the selection (rule 7.25).
 
         Returns the status of the task. Raises BadInput if every selected input is finished while another input is not.
-
-        Raises BadInput if every selected input is finished while another is not.
         """
         bit = 1 << index
         match status:

@@ -73,7 +73,7 @@ class OperatorTriggerContext:
         return self._operator.state_of(self.at).get_any(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: MergingStateDescriptor) -> None:
-        state = self.get_partitioned_state(state_descriptor)
+        state = self._operator.state_of(self.at).get_any(state_descriptor)
         if not isinstance(state, MergingState):
             raise BadInput(f"trigger: the state {state_descriptor.get_name()!r} cannot be merged")
         state.merge_namespaces(self.merged_windows)

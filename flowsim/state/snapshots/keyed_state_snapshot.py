@@ -71,7 +71,7 @@ def restored_content(descriptor: StateDescriptor, content: object, had_ttl: bool
     form = _Form(had_ttl, descriptor.ttl_config is not None, now_ms)
     if isinstance(descriptor, MapStateDescriptor):
         items: Sequence[tuple[object, object]] = content  # type: ignore[assignment]  # as they were stored
-        entries: MapEntries[object] = MapEntries(descriptor.key_type_info, expected_size=len(items))
+        entries: MapEntries = MapEntries(descriptor.key_type_info, expected_size=len(items))
         for key, value in items:
             entries.put(key, form.restored(value))
         return entries

@@ -155,7 +155,6 @@ def test_map_state_records_each_entry_and_size(backend: Backend) -> None:
     rates.remove("x")
     del rates["a"]
     assert ("b" in rates, rates["b"], rates.keys(), rates.is_empty()) == (True, 2, ["b", "c", "d"], False)
-    assert len(rates.borrowed_items()) == 3
     for key in "bc":
         rates.remove(key)
     rates.remove("d")
@@ -164,6 +163,14 @@ def test_map_state_records_each_entry_and_size(backend: Backend) -> None:
     puts = [(PUT, 1, '["a",1]'), (PUT, 3, '["b",2]'), (PUT, 3, '["c",3]'), (ADD, 4, '["d",4]')]
     removes = [(REMOVE, 3, '"a"'), (REMOVE, 2, '"b"'), (REMOVE, 1, '"c"'), (REMOVE, 0, '"d"')]
     assert backend.shown() == [*puts, *removes, (PUT, 1, '["e",5]'), (CLEAR, 0, "")]
+
+
+def test_map_state_lends_the_items_in_a_range(backend: Backend) -> None:
+    times = backend.store().get_map_state(MapStateDescriptor("times", LONG, LONG))
+    times.put_all({17: 1, 2: 2, 1: 3, 5: 4})
+    assert times.borrowed_between(1, 17) == [(17, 1), (1, 3), (2, 2), (5, 4)]
+    assert times.borrowed_between(2, 16) == [(2, 2), (5, 4)]
+    assert times.borrowed_between(6, 1) == []
 
 
 def test_reducing_and_aggregating_states_record_result_of_add(backend: Backend) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sys import maxsize
 from typing import Final
 
-from flowsim.explore.product_search import is_by_parts
+from flowsim.explore.split_product import SplitProduct, split_of
 from flowsim.explore.strategies.by_name import DEFAULT_STRATEGIES, strategy_of
 from flowsim.explore.subtrees import SplitSearch
 from flowsim.explore.unit import DEFAULT, SEARCH, Chain, Unit, UnitResult, is_whole
@@ -63,7 +63,7 @@ class SpacePlan:
     progress: SearchProgress = SearchProgress()
     _state: bytes = b""
     """That of the search, until it is split."""
-    _split: SplitSearch | None = None
+    _split: SplitSearch | SplitProduct | None = None
     _groups: list[int] = field(default_factory=list)
     """The groups of subtrees of the round for which no unit is planned."""
     _unused: int = 0
@@ -79,10 +79,9 @@ class SpacePlan:
         if self.planned == 1:
             return _TURNS_OF_ONE_SEARCH
         turns = min(max(_FEWEST_TURNS, self.planned // _RUNS_OF_A_TURN), _MOST_TURNS)
-        if self._split is None and self._state and not is_by_parts(self._state):
-            self._split = SplitSearch(self._state)
-        if self._split is None:
+        if self._split is None and not self._state:
             return turns
+        self._split = self._split or split_of(self._state)
         dealt = self._split.deal(turns)
         states.update({(self.space, SEARCH, number): state for number, state in dealt.items()})
         self._groups = list(dealt)
@@ -117,7 +116,7 @@ class SpacePlan:
             self._unused += unit.runs - result.runs
             if result.state:
                 split.take_back(unit.group, result.state, result.blocked)
-            self.progress = SearchProgress(split.blocked, split.share, (), split.is_finished)
+            self.progress = SearchProgress(split.blocked, split.share, split.results_of_parts, split.is_finished)
             self.is_over = split.is_finished
         elif result.has_ended and unit.is_sample and self.space == "order":
             self.samples = False

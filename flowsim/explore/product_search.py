@@ -7,10 +7,10 @@ combination of results shows that they do not depend on each other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice, product
 from math import prod
-from typing import Final
+from typing import ClassVar
 
 from msgspec.msgpack import decode, encode
 
@@ -47,16 +47,61 @@ class Steered(Recorded):
         return 0
 
 
-_Orders = list[dict[str, list[OptionKey]]]
-_State = tuple[int, _Orders, int, bytes, bool, int, int, bool]
-
-_BY_PARTS: Final = b"parts"
-"""With this the state begins as long as parts are searched by themselves."""
+Orders = list[dict[str, list[OptionKey]]]
+"""For each part, a list of its steps for each of its results; the first one is that of the default order."""
 
 
-def is_by_parts(state: bytes) -> bool:
-    """Returns True if a state is that of a search of parts, and not that of an ``ExhaustiveSearch`` of the whole job."""
-    return state.startswith(_BY_PARTS)
+@dataclass(frozen=True, slots=True)
+class PartsState:
+    """Where a search of parts is between two runs, or what a group of a split one has to try."""
+
+    orders: Orders
+    searches: list[tuple[int, bytes]]
+    """The state of each search, or subtree of one, with its part."""
+    combination: int = 0
+    """The next combination of results to try."""
+    end: int | None = None
+    """The combination after the last one; None: there is no other search of the job."""
+    runs: int = 0
+    blocked: int = 0
+    is_whole: bool = False
+    """True for a group if the parts turned out to depend on each other."""
+    is_finished: bool = False
+
+    _BEGIN: ClassVar = b"parts"
+
+    def encode(self) -> bytes:
+        """Returns it as bytes."""
+        return self._BEGIN + encode(self)
+
+    @classmethod
+    def decode(cls, state: bytes) -> PartsState:
+        """Returns it from bytes."""
+        return decode(state[len(cls._BEGIN) :], type=cls)
+
+    @classmethod
+    def is_in(cls, state: bytes) -> bool:
+        """Returns False if a state is that of a search of the whole job."""
+        return state.startswith(cls._BEGIN)
+
+
+def combination_from(number: int, end: int, orders: Orders) -> int:
+    """Returns the first combination from ``number`` on, before ``end``, in which two parts have another result than by default.
+
+    The others were results before.
+    """
+    while number < end and sum(each != 0 for each in _combination(number, orders)) < 2:
+        number += 1
+    return number
+
+
+def _combination(number: int, orders: Orders) -> list[int]:
+    """Returns the number of a result of each part; that of the last part changes first."""
+    chosen = []
+    for of_part in reversed(orders):
+        number, one = divmod(number, len(of_part))
+        chosen.append(one)
+    return chosen[::-1]
 
 
 class ProductSearch(Recorded):
@@ -70,15 +115,16 @@ class ProductSearch(Recorded):
         super().__init__()
         self._parts = parts
         self._of_sinks = of_sinks
-        self._part = 0
-        self._orders: _Orders = [{} for _ in range(parts.count)]
-        """For each part, a list of its steps for each of its results; the first one is that of the default order."""
+        self._orders: Orders = [{} for _ in range(parts.count)]
+        self._searches = [(part, ExhaustiveSearch(parts, part)) for part in range(parts.count)]
         self._keys: list[list[OptionKey]] = []
         """The steps of each part in the current run."""
-        self._combined = 0
-        """How many combinations of results were tried, or were results before."""
-        self._search: ExhaustiveSearch | None = ExhaustiveSearch(parts, 0)
+        self._combination = 0
+        self._end: int | None = None
+        self._running: tuple[int, ExhaustiveSearch] | None = None
+        """The search of the current run, and its part; None if the run is one of a combination."""
         self._steered: Steered | None = None
+        self._whole: ExhaustiveSearch | None = None
         self.runs = self.blocked = 0
         self.is_whole = False
         """True if the job is explored as a whole, because its parts depend on each other."""
@@ -86,71 +132,74 @@ class ProductSearch(Recorded):
 
     def state(self) -> bytes:
         """Returns where the search is between two runs: as an ``ExhaustiveSearch`` does, once the job is searched as a whole."""
-        if self.is_whole and self._search is not None:
-            return self._search.state()
-        search = b"" if self._search is None else self._search.state()
-        is_mixed = self._search is not None and self._search.is_mixed
-        return _BY_PARTS + encode(
-            (
-                self._part,
-                self._orders,
-                self._combined,
-                search,
-                is_mixed,
-                self.runs,
-                self.blocked,
-                self.is_finished,
-            )
-        )
+        if self._whole is not None:
+            return self._whole.state()
+        return PartsState(
+            self._orders,
+            [(part, search.state()) for part, search in self._searches],
+            self._combination,
+            self._end,
+            self.runs,
+            self.blocked,
+            self.is_whole,
+            self.is_finished,
+        ).encode()
 
     def restore(self, state: bytes) -> None:
         """Continues there."""
-        if not is_by_parts(state):
+        if not PartsState.is_in(state):
             search = self._search_whole()
             search.restore(state)
             self.runs, self.blocked, self.is_finished = search.runs, search.blocked, search.is_finished
             return
-        found = decode(state[len(_BY_PARTS) :], type=_State)
-        self._part, self._orders, self._combined, of_part, is_mixed, self.runs, self.blocked, self.is_finished = found
-        self._search = None
-        if of_part:
-            self._search = ExhaustiveSearch(self._parts, self._part)
-            self._search.restore(of_part)
-            self._search.is_mixed = is_mixed
+        found = PartsState.decode(state)
+        self._orders, self._combination, self._end = found.orders, found.combination, found.end
+        self.runs, self.blocked, self.is_finished = found.runs, found.blocked, found.is_finished
+        self._searches = [(part, ExhaustiveSearch(self._parts, part)) for part, _ in found.searches]
+        for (_, search), (_, of_part) in zip(self._searches, found.searches, strict=True):
+            search.restore(of_part)
 
     @property
     def results_of_parts(self) -> tuple[int, ...]:
         """How many results each part has, once all parts were searched; otherwise nothing."""
-        return () if self.is_whole or self._search is not None else tuple(len(orders) for orders in self._orders)
+        return () if self.is_whole or self._current is not None else tuple(map(len, self._orders))
 
     @property
     def share(self) -> float:
         """The part of the work that is done, if each part, and all combinations together, count alike."""
         if self.is_finished:
             return 1.0
-        if self.is_whole and self._search is not None:
-            return self._search.share
-        done = self._part + (self._search.share if self._search is not None else self._combined / self._combinations)
-        return done / (self._parts.count + 1)
+        if self._whole is not None:
+            return self._whole.share
+        of_parts = sum(search.share for _, search in self._searches)
+        of_combinations = 0.0 if self._current is not None else self._combination / self._combinations
+        return (of_parts + of_combinations) / (self._parts.count + 1)
+
+    @property
+    def _current(self) -> tuple[int, ExhaustiveSearch] | None:
+        """The first search that has a further run, and its part."""
+        return next((each for each in self._searches if not each[1].is_finished), None)
 
     @property
     def _combinations(self) -> int:
-        return prod(len(orders) for orders in self._orders)
+        return prod(map(len, self._orders))
 
     def begin(self) -> Recorded:
         """Starts the next run, and returns what decides it."""
         self.deviations, self.choices = [], 0
         self._keys = [[] for _ in self._orders]
-        if self._search is not None:
-            self._search.begin()
+        self._running = self._current
+        if self._whole is not None:
+            self._whole.begin()
+        elif self._running is not None:
+            self._running[1].begin()
         else:
-            self._steered = Steered(
-                self._parts, [orders[each] for orders, each in zip(self._orders, self._combination(), strict=True)]
-            )
+            chosen = zip(self._orders, self._results_of_combination(), strict=True)
+            self._steered = Steered(self._parts, [orders[each] for orders, each in chosen])
         return self
 
     def decide(self, options: Sequence[Option]) -> int:
-        source = self._search or self._steered
+        source = self._whole or (self._steered if self._running is None else self._running[1])
         index = 0 if source is None else source.decide(options)
         part = self._parts.of(int(options[index].key[1]))
         if part is not None and part >= 0:
@@ -158,69 +207,65 @@ class ProductSearch(Recorded):
         return index
 
     def executed(self, touched: Set[int]) -> None:
-        if self._search is not None:
-            self._search.executed(touched)
+        if self._whole is not None:
+            self._whole.executed(touched)
+        elif self._running is not None:
+            self._running[1].executed(touched)
 
     def end(self, outcome: Outcome | None = None) -> None:
         """Ends a run that had this outcome."""
         self.runs += 1
-        if self.is_whole and self._search is not None:
-            self._search.end()
-            self.blocked, self.is_finished = self._search.blocked, self._search.is_finished
+        if self._whole is not None:
+            self._whole.end()
+            self.blocked, self.is_finished = self._whole.blocked, self._whole.is_finished
             return
         if outcome is None:
             raise InvariantViolation("a search by parts needs the outcome of each run")
-        found = self._results(outcome)
-        if self._search is None:
-            self._end_combination(found)
-        else:
-            self._end_of_part(self._search, found)
+        found, running = self._results(outcome), self._running
+        fits = self._end_of_combination(found) if running is None else self._end_of_part(*running, found)
+        if not fits:
+            self._search_whole()
+        elif self._current is None:
+            end = self._combinations if self._end is None else self._end
+            self._combination = combination_from(self._combination, end, self._orders)
+            self.is_finished = self._combination >= end
 
-    def _end_of_part(self, search: ExhaustiveSearch, found: Sequence[str]) -> None:
+    def _end_of_part(self, part: int, search: ExhaustiveSearch, found: Sequence[str]) -> bool:
+        """Ends a run of the search of a part. Returns False if it had an effect on another part."""
         is_blocked = search.is_blocked
         search.end()
         if search.is_mixed or any(
-            orders and part != self._part and found[part] != next(iter(orders))
-            for part, orders in enumerate(self._orders)
+            orders and other != part and found[other] != next(iter(orders)) for other, orders in enumerate(self._orders)
         ):
-            self._search_whole()
-            return
+            return False
         if is_blocked:
             self.blocked += 1
-        else:
-            for part, keys in enumerate(self._keys):
-                if part == self._part or not self._orders[part]:
-                    self._orders[part].setdefault(found[part], keys)
-        if search.is_finished:
-            self._part += 1
-            self._search = ExhaustiveSearch(self._parts, self._part) if self._part < self._parts.count else None
-            self._go_to_next_combination()
+            return True
+        for other, keys in enumerate(self._keys):
+            if other == part or not self._orders[other]:
+                self._orders[other].setdefault(found[other], keys)
+        return True
 
-    def _end_combination(self, found: Sequence[str]) -> None:
-        if self._steered is None or self._steered.is_lost or tuple(found) != self._combination():
-            self._search_whole()
-            return
-        self._combined += 1
-        self._go_to_next_combination()
+    def _end_of_combination(self, found: Sequence[str]) -> bool:
+        """Ends the run of a combination. Returns False if it had other results than those of the parts by themselves."""
+        if self._steered is None or self._steered.is_lost or list(found) != self._results_of_combination():
+            return False
+        self._combination += 1
+        return True
 
-    def _go_to_next_combination(self) -> None:
-        """Leaves out combinations in which at most one part has another result than by default: these were results before."""
-        if self._search is not None:
-            return
-        default = tuple(next(iter(orders)) for orders in self._orders)
-        while self._combined < self._combinations:
-            if sum(one != other for one, other in zip(self._combination(), default, strict=True)) > 1:
-                return
-            self._combined += 1
-        self.is_finished = True
-
-    def _combination(self) -> tuple[str, ...]:
-        return next(islice(product(*self._orders), self._combined, None))
+    def _results_of_combination(self) -> list[str]:
+        chosen = _combination(self._combination, self._orders)
+        return [list(orders)[number] for orders, number in zip(self._orders, chosen, strict=True)]
 
     def _search_whole(self) -> ExhaustiveSearch:
-        self.is_whole, self._steered = True, None
-        self._search = ExhaustiveSearch()
-        return self._search
+        """Begins again. A group ends: what the job is divided into is for the search that it is a part of."""
+        self.is_whole, self._steered, self._searches = True, None, []
+        whole = ExhaustiveSearch()
+        if self._end is None:
+            self._whole = whole
+        else:
+            self.is_finished = True
+        return whole
 
     def _results(self, outcome: Outcome) -> list[str]:
         """Returns a digest of what each part wrote; what tasks before the parts wrote, and the job's end, belong to each."""

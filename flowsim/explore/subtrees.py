@@ -62,7 +62,12 @@ class Subtrees:
 
 def state_of(searches: Iterable[ExhaustiveSearch]) -> bytes:
     """Returns the state of a group."""
-    return encode([search.state() for search in searches])
+    return encoded([search.state() for search in searches])
+
+
+def encoded(states: list[bytes]) -> bytes:
+    """Returns the state of a group, from those of its searches."""
+    return encode(states)
 
 
 def searches_of(state: bytes) -> list[ExhaustiveSearch]:
@@ -95,10 +100,12 @@ class SplitSearch:
     def __init__(self, state: bytes) -> None:
         root = ExhaustiveSearch()
         root.restore(state)
-        self._open = [root]
+        self._open = [] if root.is_finished else [root]
         self._root = _Place()
         self._dealt: dict[int, list[ExhaustiveSearch]] = {}
         """The groups that are not back, by their numbers from 1."""
+        self.results_of_parts = ()
+        """Nothing: the job is searched as a whole."""
         self.blocked = root.blocked
         self._place_owners()
 

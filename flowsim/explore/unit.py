@@ -10,7 +10,7 @@ from flowsim.explore.claim import Claims, broken_claim
 from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.outcome import Outcome, View
-from flowsim.explore.product_search import ProductSearch
+from flowsim.explore.product_search import PartsState, ProductSearch
 from flowsim.explore.strategies.by_name import strategy_of
 from flowsim.explore.strategies.delay import DelayBounded
 from flowsim.explore.subtrees import Subtrees
@@ -182,7 +182,8 @@ class UnitRuns:
     def __init__(self, unit: Unit, search: ExhaustiveSearch | ProductSearch, state: bytes = b"") -> None:
         self._unit = unit
         self._left = unit.runs
-        self.search = (Subtrees(state) if unit.group else search) if unit.strategy == SEARCH else None
+        is_split = unit.group and not PartsState.is_in(state)
+        self.search = (Subtrees(state) if is_split else search) if unit.strategy == SEARCH else None
         """The exhaustive search."""
         if state and self.search is search:
             search.restore(state)

@@ -16,7 +16,7 @@ LINES_OF_PYTHON = {
     "conform": 4_190,
     "connectors": 10_640,
     "datastream": 6_183,
-    "explore": 3_480,
+    "explore": 3_660,
     "export": 1_300,
     "facts": 1_780,
     "faults": 620,

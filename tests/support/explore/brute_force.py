@@ -1,6 +1,7 @@
 """Every order of a job's events, one by one, and the results of an exhaustive search beside them.
 
-``python -m tests.support.explore.brute_force --jobs 500`` compares tiny jobs; a job with too many orders is left out.
+``python -m tests.support.explore.brute_force --jobs 500`` compares tiny jobs; a job with too many orders is left out; Ctrl-C
+ends it with the counts so far.
 ``--split 3 2`` splits each search, as a long one is.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +18,9 @@ from flowsim.explore.exhaustive import ExhaustiveSearch
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.outcome import Outcome
 from flowsim.explore.product_search import ProductSearch
-from flowsim.explore.subtrees import SplitSearch, Subtrees
+from flowsim.explore.split_product import SplitProduct, split_of
+from flowsim.explore.subtrees import SplitSearch
+from flowsim.explore.unit import SEARCH, Unit, UnitRuns
 from flowsim.scenario.yaml.problems import ScenarioErrors
 from flowsim.sim.choice_token import Recorded
 from flowsim.sim.exploring_loop import Option
@@ -61,14 +65,16 @@ class AllOrders(Recorded):
 class InSubtrees:
     """A search that is split after its first run, into groups of which each has few runs in a round."""
 
-    def __init__(self, groups: int, runs_of_a_group: int) -> None:
+    def __init__(self, search: Callable[[], ExhaustiveSearch | ProductSearch], groups: int, of_a_group: int) -> None:
+        self._search = search
         self._groups = groups
-        self._runs_of_a_group = runs_of_a_group
-        self._first = ExhaustiveSearch()
-        self._split: SplitSearch | None = None
+        self._of_a_group = of_a_group
+        self._first = search()
+        self._split: SplitSearch | SplitProduct | None = None
         self._dealt: dict[int, bytes] = {}
-        self._subtrees: Subtrees | None = None
-        self._left = self.runs = 0
+        self._group: UnitRuns | None = None
+        self._run = Recorded()
+        self.runs = 0
 
     @property
     def is_finished(self) -> bool:
@@ -82,24 +88,27 @@ class InSubtrees:
         self.runs += 1
         if self._split is None:
             return self._first.begin()
-        if self._subtrees is None:
+        if self._group is None:
             self._dealt = self._dealt or self._split.deal(self._groups)
-            self._subtrees = Subtrees(self._dealt[min(self._dealt)])
-            self._left = self._runs_of_a_group
-        return self._subtrees.begin()
+            unit = Unit("order", SEARCH, 1, self._of_a_group, 0, group=min(self._dealt))
+            self._group = UnitRuns(unit, self._search(), self._dealt.pop(unit.group))
+            self._number = unit.group
+        run = self._group.next_run()
+        assert run is not None
+        self._run = run
+        return run
 
     def end(self, outcome: Outcome | None = None) -> None:
-        if self._split is None or self._subtrees is None:
-            self._first.end()
-            self._split = SplitSearch(self._first.state())
+        if self._split is None or self._group is None:
+            self._first.end(outcome)
+            self._split = split_of(self._first.state())
             return
-        self._subtrees.end()
-        self._left -= 1
-        if self._subtrees.is_finished or not self._left:
-            number = min(self._dealt)
-            del self._dealt[number]
-            self._split.take_back(number, self._subtrees.state(), self._subtrees.blocked)
-            self._subtrees = None
+        self._group.ended(self._run, False, outcome)
+        if self._group.has_ended or self._group.made == self._of_a_group:
+            search = self._group.search
+            assert search is not None
+            self._split.take_back(self._number, search.state(), search.blocked)
+            self._group = None
 
 
 Search = AllOrders | ExhaustiveSearch | ProductSearch | InSubtrees
@@ -141,11 +150,11 @@ def compare(
         job = explored(draw(seed))
     except ScenarioErrors:
         return None
-    search: Search = job.search() if split is None else InSubtrees(*split)
+    search: Search = job.search() if split is None else InSubtrees(job.search, *split)
     orders: AllOrders | ExhaustiveSearch = AllOrders()
     reduced = results(job, search, most)
     every = results(job, orders, most)
-    if isinstance(search, ProductSearch) and not orders.is_finished:
+    if isinstance(job.search(), ProductSearch) and not orders.is_finished:
         orders = ExhaustiveSearch()
         every |= results(job, orders, most)
     missed = frozenset(every - reduced)
@@ -175,14 +184,17 @@ def main() -> int:
     given = arguments.parse_args()
     compared = orders = searched = different = 0
     seed = given.seed
-    while compared < given.jobs:
-        found = compare(seed, given.orders, KINDS[given.draw], given.split)
-        if found is not None:
-            compared, orders, searched = compared + 1, orders + found.orders, searched + found.searched
-            if found.missed or found.unfounded:
-                different += 1
-                print(f"seed {seed}: missed {sorted(found.missed)}, unfounded {sorted(found.unfounded)}", flush=True)
-        seed += 1
+    with suppress(KeyboardInterrupt):
+        while compared < given.jobs:
+            found = compare(seed, given.orders, KINDS[given.draw], given.split)
+            if found is not None:
+                compared, orders, searched = compared + 1, orders + found.orders, searched + found.searched
+                if found.missed or found.unfounded:
+                    different += 1
+                    print(
+                        f"seed {seed}: missed {sorted(found.missed)}, unfounded {sorted(found.unfounded)}", flush=True
+                    )
+            seed += 1
     print(
         f"{compared} jobs of {seed - given.seed} seeds: {orders} orders, {searched} runs of the search, {different} differ"
     )

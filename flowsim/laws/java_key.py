@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.values.types import TypeInformation, TypeKind, is_pickled_as_in_pyflink, parse_type
+from flowsim.values.types import TypeInformation, TypeKind, Types, is_pickled_as_in_pyflink, parse_type
 
 _STRING: Final = TypeInformation(TypeKind.STRING)
 
@@ -82,10 +82,20 @@ def _hash(declared: TypeInformation, value: object) -> int:
             return _polynomial(struct.unpack(f"{len(value) // 2}b", bytes.fromhex(value)), start=1)
         case TypeKind.TUPLE, list():
             return _polynomial(map(_hash, declared.arguments, _of_length(value, declared)))
+        case ((TypeKind.LIST | TypeKind.PRIMITIVE_ARRAY | TypeKind.OBJECT_ARRAY | TypeKind.BASIC_ARRAY), list()):
+            return _polynomial((_hash(_type_of_item(declared, item), item) for item in value), start=1)
         case TypeKind.ROW, list():
             return _polynomial(map(_hash_in_row, declared.arguments, _of_length(value, declared)), start=1)
         case _:
             raise ValueError("not a key")
+
+
+def _type_of_item(declared: TypeInformation, item: object) -> TypeInformation:
+    """Returns the type of an item of a list: by its JSON if the list has items of several types."""
+    if declared.arguments[0].kind is not TypeKind.PICKLED_BYTE_ARRAY:
+        return declared.arguments[0]
+    by_json = {bool: Types.BOOLEAN(), int: Types.LONG(), float: Types.DOUBLE(), str: Types.STRING()}
+    return by_json.get(type(item), declared.arguments[0])
 
 
 def _hash_of_text(value: object) -> int:
@@ -106,6 +116,8 @@ def _key(inferred: TypeInformation, value: object) -> object:
             return float(value)
         case TypeKind.PRIMITIVE_ARRAY, str():
             return bytes.fromhex(value)
+        case TypeKind.LIST, list():
+            return [_key(inferred.arguments[0], item) for item in value]
         case TypeKind.TUPLE, list():
             return tuple(map(_key, inferred.arguments, _of_length(value, inferred)))
         case _:
@@ -114,6 +126,9 @@ def _key(inferred: TypeInformation, value: object) -> object:
 
 def _hash_in_row(declared: TypeInformation, value: object) -> int:
     # Flink hashes a row's field as a list of one element (RowUtils), so 31 is added to the field's own hash.
+    # It takes the items of a list in the same way, without a number for the list itself.
+    if isinstance(value, list) and declared.kind in (TypeKind.LIST, TypeKind.OBJECT_ARRAY, TypeKind.BASIC_ARRAY):
+        return _polynomial((_hash_in_row(declared.arguments[0], item) for item in value), start=1)
     return 0 if value is None else 31 + _hash(declared, value)
 
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.state.map_entries import MapEntries
 from flowsim.values.closed_set import check, copy_value
-from flowsim.values.keys import state_key
+from flowsim.values.keys import check_map_key
 
 
 class ReadOnlyBroadcastState:
@@ -111,7 +111,7 @@ class BroadcastState(ReadOnlyBroadcastState):
         self._entries.clear()
 
     def _own_key(self, key: object) -> object:
-        state_key(key)
+        check_map_key(key)
         return self._own(key)
 
     def _own(self, value: object) -> object:

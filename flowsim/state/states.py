@@ -17,7 +17,7 @@ from flowsim.state.descriptors import AggregatingStateDescriptor, MapStateDescri
 from flowsim.state.key_cells import Cells, Place
 from flowsim.state.map_entries import MapEntries
 from flowsim.values.closed_set import check, copy_value
-from flowsim.values.keys import state_key
+from flowsim.values.keys import check_map_key
 from flowsim.values.types import TypeInformation
 
 
@@ -265,7 +265,7 @@ class MapState(State):
 
     def _own_key(self, key: object) -> object:
         # A list or dict cannot be a key. Check first, so that a rejected call changes nothing.
-        state_key(key)
+        check_map_key(key)
         return self._own(key)
 
     def _entries(self) -> MapEntries | None:

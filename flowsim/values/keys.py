@@ -28,8 +28,8 @@ _SHOWN: Final = frozenset((type(None), bool, int, float, str, bytes, tuple, list
 def state_key(key: object) -> object:
     """Returns a hashable substitute, which is equal exactly for the same key; a str or an int is its own substitute.
 
-    Raises ValueNotAllowed for a list, dict or set, which Flink cannot hash reliably either. An object of another class is
-    the same key if its content is equal.
+    Raises ValueNotAllowed for a dict, set or bytearray. An object of another class is the same key if its content is
+    equal, as a list with the same items is.
     """
     kind = type(key)
     if kind is str or kind is int:
@@ -54,7 +54,9 @@ def _stand_in(key: object) -> object:
         return key
     if isinstance(key, Row) and type(key) is Row:
         return (Row, *map(state_key, key.field_values))
-    if isinstance(key, list | dict | set | bytearray):
+    if isinstance(key, list) and type(key) is list:
+        return (list, *map(state_key, key))
+    if isinstance(key, dict | set | bytearray):
         raise ValueNotAllowed(f"a {type(key).__name__} cannot be a key, since its content can change: use a tuple")
     return (object, encode_value(key))
 
@@ -75,7 +77,20 @@ def key_of_state_key(substitute: object) -> object:
     if kind is object:
         return decode_value(items[0])
     restored = map(key_of_state_key, items)
-    return Row(*restored) if kind is Row else tuple(restored)
+    return Row(*restored) if kind is Row else list(restored) if kind is list else tuple(restored)
+
+
+def check_map_key(key: object) -> None:
+    """Raises ValueNotAllowed for a key that a map state cannot have, as a dict of Python: one with a list in it."""
+    state_key(key)
+    if _has_list(key):
+        raise ValueNotAllowed("a list cannot be a key of a map, since its content can change: use a tuple")
+
+
+def _has_list(key: object) -> bool:
+    if isinstance(key, Row):
+        return any(map(_has_list, key.field_values))
+    return type(key) is list or (isinstance(key, tuple) and type(key) is tuple and any(map(_has_list, key)))
 
 
 def infer_type(value: object) -> TypeInformation:
@@ -177,6 +192,8 @@ def _canonical(key: object) -> object:
         return float("nan")
     if type(key) is tuple:
         return tuple(map(_canonical, key))
+    if type(key) is list:
+        return list(map(_canonical, key))
     if isinstance(key, Row):
         return Row(*map(_canonical, key.field_values))
     return key

@@ -49,7 +49,7 @@ def answers(folder: Path, name: str) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("name", ["orders.py", "fails.py"])
+@pytest.mark.parametrize("name", ["orders.py", "fails.py", "batch.py"])
 def test_program_agrees_and_pyflink_still_gives_the_saved_answers(name: str, tmp_path: Path) -> None:
     process = start(tmp_path, name, "--json", "--save", "answers")
     out, err = process.communicate()

@@ -16,11 +16,12 @@ from typing import Any
 
 SETTINGS = {
     "parallelism.default": "1",
+    "execution.batch.adaptive.auto-parallelism.enabled": "false",
     "rest.bind-address": "localhost",
     "jobmanager.bind-host": "localhost",
     "taskmanager.bind-host": "localhost",
 }
-"""Of the local cluster, unless the program sets them."""
+"""Of the local cluster, unless the program sets them. In BATCH mode its scheduler does not choose the parallelism."""
 
 
 def below(folder: Path, path: str) -> str:

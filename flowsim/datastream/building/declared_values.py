@@ -8,13 +8,14 @@ from datetime import datetime, time
 from typing import Final
 
 from flowsim.datastream.pyflink_way import is_pyflink_way
-from flowsim.errors import ValueNotAllowed
+from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.values.row import Row
 from flowsim.values.types import LIST_KINDS, TypeInformation, TypeKind, Types
 
 Change = Callable[[object], object]
 """What a declared type makes of a value."""
 
+_ARRAYS: Final = (TypeKind.PRIMITIVE_ARRAY, TypeKind.BASIC_ARRAY, TypeKind.OBJECT_ARRAY)
 _WRAPPED_BITS: Final = {TypeKind.BYTE: 8, TypeKind.SHORT: 16}
 _BOUNDED_BITS: Final = {TypeKind.INT: 32, TypeKind.LONG: 64, TypeKind.BIG_INT: 64}
 
@@ -27,12 +28,15 @@ def change_in_pyflink_way(declared: TypeInformation | None) -> Change | None:
 def key_type_name(key_type: TypeInformation | None) -> str | None:
     """Returns the name of the type that decides the hash code of keys; None: the value of each key decides.
 
-    In a program for PyFlink a key hashes as a Row with the key, or with its pickle if it has no declared type.
+    In a program for PyFlink a key hashes as a Row with the key, or with its pickle if it has no declared type. Raises
+    BadInput for arrays, which are no keys there.
     """
     if not is_pyflink_way():
         return None if key_type is None else key_type.name
     if key_type is None or key_type.kind is TypeKind.PICKLED_BYTE_ARRAY:
         return TypeInformation(TypeKind.PICKLED_KEY, (Types.PICKLED_BYTE_ARRAY(),)).name
+    if key_type.kind in _ARRAYS:
+        raise BadInput(f"key_by: the type {key_type.name} cannot be used as key: use Types.LIST, or give no type")
     return TypeInformation(TypeKind.ROW_KEY, (key_type,)).name
 
 

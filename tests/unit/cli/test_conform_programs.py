@@ -47,6 +47,28 @@ def test_program_agrees_with_the_answers_of_pyflink(conform: Any) -> None:
     }
 
 
+def test_program_in_batch_mode_agrees_with_the_answers_of_pyflink(conform: Any) -> None:
+    document = conform("batch.py", "--json").document
+    assert (document["exit_code"], document["verdict"]) == (0, "agrees")
+    (phase,) = document["phases"]
+    places = {place["subtask"]: place["records"] for place in phase["subtasks"]}
+    assert places == {
+        "print 1 numbered/1": 2,
+        "print 1 numbered/2": 12,
+        "print 2 sums/1": 1,
+        "print 2 sums/2": 4,
+        "print 3 pickled/1": 1,
+        "print 3 pickled/2": 2,
+        "print 4 declared/1": 1,
+        "print 4 declared/2": 2,
+        "files batch/out/0": 14,
+        "lines of the program/0": 3,
+    }
+    change("batch.py", lambda answer: answer["seen"]["print 1 numbered/2"].reverse())
+    called = conform("batch.py")
+    assert (called.code, "print 1 numbered/2 differs from line 1 on:" in called.out) == (1, True)
+
+
 def test_failure_agrees_with_the_one_in_pyflink(conform: Any) -> None:
     called = conform("fails.py")
     assert called.code == 0, called.out + called.err

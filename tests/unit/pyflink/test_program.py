@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.api import validate_recording
 from flowsim.errors import BadInput, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.pyflink import ProgramExecutor, ProgramFailed, run_program
@@ -106,6 +107,49 @@ env.execute()
 def test_missing_program_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
         run_program(tmp_path / "none.py", [], ProgramExecutor())
+
+
+LISTS = """
+from pyflink.common import Types
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.state import ValueStateDescriptor
+
+class Count(KeyedProcessFunction):
+    def open(self, context):
+        self.count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
+    def process_element(self, value, ctx):
+        self.count.update((self.count.value() or 0) + 1)
+        ctx.timer_service().register_event_time_timer(7)
+        yield f"{ctx.get_current_key()!r} {self.count.value()}"
+    def on_timer(self, timestamp, ctx):
+        yield f"{ctx.get_current_key()!r} ends"
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.enable_checkpointing(10)
+rows = env.from_collection([([1, 2], "x"), ([3], "y"), ([1, 2], "z"), ([], "w")])
+rows.key_by(lambda row: row[0]).process(Count()).print("list")
+rows.key_by(lambda row: (row[1] < "y", row[0])).reduce(lambda a, b: a).print("tuple")
+rows.key_by(lambda row: row[0], Types.LIST(Types.INT())).process(Count()).print("declared")
+env.execute()
+rows.key_by(lambda row: row[0], Types.PRIMITIVE_ARRAY(Types.INT()))
+"""
+
+
+def test_lists_are_keys_but_arrays_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What PyFlink 2.3.0 prints for the keys without timers; the subtasks are those of tests/support/conform/programs."""
+    executor = ProgramExecutor(level=Level.FULL, out=tmp_path / "out")
+    with pytest.raises(
+        BadInput, match=r":23: key_by: the type PRIMITIVE_ARRAY<INT> cannot be used as key: use Types.LIST"
+    ):
+        run_program(program(tmp_path, LISTS), [], executor)
+    lines = capsys.readouterr().out.splitlines()
+    counts = ["[1, 2] 1", "[3] 1", "[1, 2] 2", "[] 1", "[1, 2] ends", "[] ends", "[3] ends"]
+    for name in ("list", "declared"):
+        assert [line.removeprefix(f"{name}> ") for line in lines if line.startswith(name)] == counts
+    assert len([line for line in lines if line.startswith("tuple")]) == 4
+    (run,) = executor.runs
+    assert run.recording is not None
+    assert validate_recording(run.recording).passed
 
 
 def test_none_is_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

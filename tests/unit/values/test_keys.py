@@ -8,13 +8,14 @@ import math
 import pytest
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values.keys import key_fingerprint, key_json, state_key
+from flowsim.values.keys import check_map_key, key_fingerprint, key_json, key_of_state_key, state_key
 from flowsim.values.row import Row
 from flowsim.values.types import Types
 
 DIFFERENT = [
     None, 1, 1.0, True, 0, 0.0, -0.0, False, math.nan, math.inf, "1", "", b"", b"1", (), (1,), (1.0,), (True,), (0.0,),
     (-0.0,), (math.nan,), ((1,),), ("a", 1), ("a", True), Row(), Row(1), Row(1.0), (Row(1),), "nan", (1, "NaN"),
+    [], [1], [1.0], [[1]], ([1],), [(1,)], Row([1]),
 ]  # fmt: skip
 
 
@@ -35,10 +36,19 @@ def test_strings_ints_and_their_tuples_are_unchanged_as_state_key() -> None:
         assert state_key(key) is key
 
 
-@pytest.mark.parametrize("key", [[1], {"a": 1}, ([1],), ("a", ({},)), Row([]), {1}, bytearray(b"x")])
+@pytest.mark.parametrize("key", [{"a": 1}, ("a", ({},)), [{}], Row({}), {1}, bytearray(b"x")])
 def test_mutable_value_is_refused_as_key(key: object) -> None:
     with pytest.raises(ValueNotAllowed, match="cannot be a key, since its content can change"):
         state_key(key)
+
+
+@pytest.mark.parametrize("key", [[], [1, [math.inf]], ("a", [1]), Row([True])])
+def test_list_is_the_key_of_its_items(key: object) -> None:
+    assert repr(key_of_state_key(state_key(key))) == repr(key)
+    with pytest.raises(ValueNotAllowed, match="a list cannot be a key of a map"):
+        check_map_key(key)
+    assert state_key([math.nan]) == state_key([float("-nan")])
+    assert key_fingerprint([math.nan]) == key_fingerprint([float("-nan")])
 
 
 def test_invalid_value_is_refused_as_key() -> None:

@@ -66,12 +66,14 @@ class SpacePlan:
     _split: SplitSearch | SplitProduct | None = None
     _groups: list[int] = field(default_factory=list)
     """The groups of subtrees of the round for which no unit is planned."""
-    _unused: int = 0
-    """How many runs of the round were planned and not needed."""
+    _made: int = 0
+    """How many runs were made: units of a group that needs fewer, or of a strategy that has ended, were planned for more."""
+    _has_samples: bool = True
+    """False in a round that begins after the end of the strategy: all its runs are those of the search."""
 
     def begin_round(self, states: States) -> int:
         """Returns how many turns the next round has. All units before must have ended; adds the states of the new ones."""
-        self.planned, self._unused = self.planned - self._unused, 0
+        self.planned, self._has_samples = self._made, self.samples
         if not self.planned:
             return 1
         if self.space == "runtime" or self.is_over or self.planned >= self.runs:
@@ -98,7 +100,7 @@ class SpacePlan:
         if self.space == "runtime":
             return [self._unit(self.strategy, size)]
         searched = self._unit(SEARCH, (size + 1) // 2, 0 if self._split is None else self._groups.pop(0))
-        return [searched, self._unit(self.strategy, size // 2)] if size > 1 else [searched]
+        return [searched, self._unit(self.strategy, size // 2)] if size > 1 and self._has_samples else [searched]
 
     def _unit(self, strategy: str, runs: int, group: int = 0) -> Unit:
         first = self.first_seed if is_whole(strategy) else self.first_seed + self.sampled
@@ -110,10 +112,10 @@ class SpacePlan:
     def ended(self, result: UnitResult) -> None:
         """Called with the result of each unit, in the order of the units."""
         unit, split = result.unit, self._split
+        self._made += result.runs
         if unit.strategy == DEFAULT:
             self.choices, self.decided = result.choices, result.decided
         elif unit.group and split is not None:
-            self._unused += unit.runs - result.runs
             if result.state:
                 split.take_back(unit.group, result.state, result.blocked)
             self.progress = SearchProgress(split.blocked, split.share, split.results_of_parts, split.is_finished)

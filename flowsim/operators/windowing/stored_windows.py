@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Final
 
 from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.operators.keyed_operator import KeyedOperator
+from flowsim.operators.windowing.assigners.count_windows import CountWindow
 from flowsim.operators.windowing.evictors import TimestampedValue
 from flowsim.operators.windowing.merging_windows import MergingWindows, Pairs
 from flowsim.operators.windowing.pane_store import PaneStore
@@ -25,7 +26,7 @@ _SUMMARY: Final = "flowsim-window-summary"
 
 
 def stored_namespace(namespace: object) -> object:
-    """Returns the plain form of a namespace: a time window is (start, end), the global window ().
+    """Returns the plain form of a namespace: a time window is (start, end), a count window (id,), the global window ().
 
     Raises BadInput for a window class of the user.
 
@@ -36,6 +37,8 @@ def stored_namespace(namespace: object) -> object:
         return namespace
     if type(namespace) is TimeWindow:
         return (namespace.start, namespace.end)
+    if isinstance(namespace, CountWindow):
+        return (namespace.id,)
     if isinstance(namespace, GlobalWindow):
         return ()
     raise BadInput(
@@ -47,7 +50,8 @@ def stored_namespace(namespace: object) -> object:
 def restored_namespace(stored: object) -> Hashable:
     """Returns the namespace of a stored form."""
     if isinstance(stored, tuple):
-        return TimeWindow(*stored) if stored else GLOBAL_WINDOW
+        windows: dict[int, Callable[..., Hashable]] = {0: lambda: GLOBAL_WINDOW, 1: CountWindow, 2: TimeWindow}
+        return windows[len(stored)](*stored)
     return stored  # None or a str
 
 

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.cluster.failures import FailTask
+from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.building.declared_values import change_of
 from flowsim.datastream.building.java_text import java_text
 from flowsim.datastream.common import Instant, Row, RowKind, Types
 from flowsim.datastream.pyflink_way import pyflink_way
 from flowsim.errors import BadInput, JobFailed, ValueNotAllowed
+from flowsim.graph.checkpoint_settings import FixedDelayRestart
+from flowsim.units import NS_PER_MS
 from flowsim.values.equality import are_equal
 from flowsim.values.types import TypeInformation
 
@@ -145,6 +149,21 @@ def test_count_windows_that_slide_are_complete_in_a_program_for_pyflink() -> Non
         stream = environment().from_collection([1, 2, 3]).key_by(lambda value: 0)
         pairs = stream.count_window(2).reduce(lambda first, second: first + second)
         assert list(pairs.execute_and_collect()) == [3]
+
+
+def test_count_windows_of_a_program_for_pyflink_are_in_checkpoints() -> None:
+    with pyflink_way():
+        env = environment()
+        env.enable_checkpointing(15)
+        env.settings.restart_strategy = FixedDelayRestart(attempts=1, delay_ms=0)
+        numbers = env.from_collection(list(range(1, 8))).cost(10 * NS_PER_MS)
+        sums = numbers.key_by(lambda value: 0).count_window(3, 2).reduce(lambda first, second: first + second)
+        sink = CollectSink()
+        sums.sink_to(sink)
+        result = env.flowsim_settings(failures=(FailTask("Source: Collection Source", at_ns=45 * NS_PER_MS),)).execute()
+    assert result.restarts == 1
+    # Without the windows of a checkpoint, the sum of 1, 2 and 3 would be there twice.
+    assert sink.values() == [6, 12, 18]
 
 
 def test_flat_map_that_returns_none_is_refused_in_a_program_for_pyflink() -> None:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from flowsim.datastream.pyflink_way import pyflink_way
 from flowsim.errors import did_you_mean
 from flowsim.not_simulated import dropped, feature_of_module
+from flowsim.pyflink.data_types import ColumnTypes
 from flowsim.pyflink.layout import DEFINING_MODULES, MODULES, TYPE_VARIABLES, VERSION, home_of
 from flowsim.pyflink.refused_name import RefusedName
 
@@ -104,6 +105,8 @@ def _any_name(module: str) -> Callable[[str], object]:
     def get(name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "DataTypes" and module in ("table", "table.types"):
+            return ColumnTypes(module, name)
         return RefusedName(module, name)
 
     return get

@@ -68,7 +68,9 @@ FROZEN = {
         KafkaRecordSerializationSchemaBuilder KafkaSink KafkaSinkBuilder KafkaSource KafkaSourceBuilder KafkaTopicPartition
         KafkaTopicSelector Topics simulated_topics
     """,
-    "flowsim.datastream.formats.csv": "CsvRowDeserializationSchema CsvRowSerializationSchema",
+    "flowsim.datastream.formats.csv": """
+        CsvReaderFormat CsvRowDeserializationSchema CsvRowSerializationSchema CsvSchema CsvSchemaBuilder
+    """,
     "flowsim.datastream.formats.json": "JsonRowDeserializationSchema JsonRowSerializationSchema",
     "flowsim.datastream.state": """
         AggregatingState AggregatingStateDescriptor AppendingState BroadcastState ListState ListStateDescriptor

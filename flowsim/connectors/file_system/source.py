@@ -1,4 +1,4 @@
-"""A source that reads files line by line. Flink: FileSource, TextLineInputFormat."""
+"""A source that reads the records of files: lines, or rows of CSV. Flink: FileSource, TextLineInputFormat."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flowsim.connectors.file_system.folders import input_path
 from flowsim.connectors.files.columns import reason_of
-from flowsim.connectors.files.file_sources import FilesReader
+from flowsim.connectors.files.file_sources import FilesReader, SplitFile
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.connectors.schemas import checked_charset
 from flowsim.connectors.split_assignment import SplitsOnRequest
@@ -50,10 +50,16 @@ class TextLinesFile:
 
 
 class StreamFormat:
-    """How the content of a file becomes records. Flink: StreamFormat."""
+    """How the content of a file becomes records; by default each line is one. Flink: StreamFormat."""
+
+    produced_type: TypeInformation = Types.STRING()
 
     def __init__(self, charset: str) -> None:
         self.charset: str = charset
+
+    def records_of(self, file: InputFile) -> SplitFile:
+        """Returns the records of a file."""
+        return TextLinesFile(file, self.charset)
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
@@ -95,8 +101,9 @@ class FileSource:
     needs_cost = False
     required_parallelism = None
 
-    def __init__(self, files: Sequence[TextLinesFile], *, is_bounded: bool = True) -> None:
+    def __init__(self, files: Sequence[SplitFile], produced_type: TypeInformation, *, is_bounded: bool = True) -> None:
         self._files = tuple(files)
+        self.produced_type: TypeInformation = produced_type
         self.is_bounded: bool = is_bounded
 
     @staticmethod
@@ -120,11 +127,6 @@ class FileSource:
     @property
     def params(self) -> Mapping[str, object]:
         return {"files": [file.file.path.name for file in self._files]}
-
-    @property
-    def produced_type(self) -> TypeInformation:
-        """The type of lines."""
-        return Types.STRING()
 
     @property
     def enumerator_factory(self) -> SplitsOnRequest:
@@ -169,8 +171,8 @@ class FileSourceBuilder:
         found = [file for path in self._paths for file in _files_at(input_path(path, "FileSource"))]
         if not found:
             raise BadInput(f"FileSource: there is no file at {', '.join(map(str, self._paths)) or 'no path'}")
-        files = {str(path): TextLinesFile(InputFile(path), self._format.charset) for path in found}
-        return FileSource(list(files.values()), is_bounded=self._is_bounded)
+        files = {str(path): self._format.records_of(InputFile(path)) for path in found}
+        return FileSource(list(files.values()), self._format.produced_type, is_bounded=self._is_bounded)
 
 
 def _files_at(path: Path) -> list[Path]:

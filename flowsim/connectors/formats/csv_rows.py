@@ -29,7 +29,7 @@ _UNCHECKED_CHARS: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class _Dialect:
+class Dialect:
     """The characters of a line. Jackson: CsvSchema."""
 
     delimiter: str = ","
@@ -41,7 +41,8 @@ class _Dialect:
     allows_comments: bool = False
 
 
-def _one_char(char: str, method: str) -> str:
+def one_char(char: str, method: str) -> str:
+    """Returns a character; raises BadInput for any other text."""
     if not isinstance(char, str) or len(char) != 1:
         raise BadInput(f"{method}: expected one character, got {char!r:.60}")
     return char
@@ -50,7 +51,7 @@ def _one_char(char: str, method: str) -> str:
 class CsvRowDeserializationSchema(DeserializationSchema):
     """Reads a line of CSV, without a header, as a row. Flink: CsvRowDeserializationSchema."""
 
-    def __init__(self, type_info: TypeInformation, dialect: _Dialect, *, ignores_errors: bool) -> None:
+    def __init__(self, type_info: TypeInformation, dialect: Dialect, *, ignores_errors: bool) -> None:
         """``CsvRowDeserializationSchema.Builder(type_info)`` has the defaults."""
         self._type = type_info
         self._dialect = dialect
@@ -93,13 +94,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 
     def _cell(self, type_info: TypeInformation, cell: str) -> object:
         try:
-            if type_info.kind in _ARRAYS:
-                items = cell.split(self._dialect.array_delimiter) if cell else []
-                return [self._cell(type_info.arguments[0], item) for item in items]
-            # Without a null literal an empty field is an empty text, and no number.
-            if self._dialect.null and cell == self._dialect.null:
-                return None
-            return _scalar(type_info, cell)
+            return value_of_cell(type_info, cell, self._dialect)
         except ValueError:
             if not self._ignores_errors:
                 raise
@@ -110,11 +105,11 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 
         def __init__(self, type_info: TypeInformation) -> None:
             self._type = checked_row_type(type_info, "CsvRowDeserializationSchema")
-            self._dialect = _Dialect()
+            self._dialect = Dialect()
             self._ignores_errors = False
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
-            self._dialect = replace(self._dialect, delimiter=_one_char(delimiter, "set_field_delimiter"))
+            self._dialect = replace(self._dialect, delimiter=one_char(delimiter, "set_field_delimiter"))
             return self
 
         def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
@@ -127,11 +122,11 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             return self
 
         def set_quote_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
-            self._dialect = replace(self._dialect, quote=_one_char(c, "set_quote_character"))
+            self._dialect = replace(self._dialect, quote=one_char(c, "set_quote_character"))
             return self
 
         def set_escape_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
-            self._dialect = replace(self._dialect, escape=_one_char(c, "set_escape_character"))
+            self._dialect = replace(self._dialect, escape=one_char(c, "set_escape_character"))
             return self
 
         def set_null_literal(self, null_literal: str) -> CsvRowDeserializationSchema.Builder:
@@ -146,6 +141,15 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 
         def build(self) -> CsvRowDeserializationSchema:
             return CsvRowDeserializationSchema(self._type, self._dialect, ignores_errors=self._ignores_errors)
+
+
+def value_of_cell(type_info: TypeInformation, cell: str, dialect: Dialect) -> object:
+    """Returns the value of a cell; raises ValueError, or BadInput for a type that CSV does not have."""
+    if type_info.kind in _ARRAYS:
+        items = cell.split(dialect.array_delimiter) if cell else []
+        return [value_of_cell(type_info.arguments[0], item, dialect) for item in items]
+    # Without a null literal an empty field is an empty text, and no number.
+    return None if dialect.null and cell == dialect.null else _scalar(type_info, cell)
 
 
 def _scalar(type_info: TypeInformation, cell: str) -> object:
@@ -172,7 +176,7 @@ class CsvRowSerializationSchema(SerializationSchema):
     delimiter and the quote, such as a space.
     """
 
-    def __init__(self, type_info: TypeInformation, dialect: _Dialect) -> None:
+    def __init__(self, type_info: TypeInformation, dialect: Dialect) -> None:
         """``CsvRowSerializationSchema.Builder(type_info)`` has the defaults."""
         self._type = type_info
         self._dialect = dialect
@@ -225,10 +229,10 @@ class CsvRowSerializationSchema(SerializationSchema):
 
         def __init__(self, type_info: TypeInformation) -> None:
             self._type = checked_row_type(type_info, "CsvRowSerializationSchema")
-            self._dialect = _Dialect()
+            self._dialect = Dialect()
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
-            self._dialect = replace(self._dialect, delimiter=_one_char(c, "set_field_delimiter"))
+            self._dialect = replace(self._dialect, delimiter=one_char(c, "set_field_delimiter"))
             return self
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
@@ -250,11 +254,11 @@ class CsvRowSerializationSchema(SerializationSchema):
             return self
 
         def set_quote_character(self, c: str) -> CsvRowSerializationSchema.Builder:
-            self._dialect = replace(self._dialect, quote=_one_char(c, "set_quote_character"))
+            self._dialect = replace(self._dialect, quote=one_char(c, "set_quote_character"))
             return self
 
         def set_escape_character(self, c: str) -> CsvRowSerializationSchema.Builder:
-            self._dialect = replace(self._dialect, escape=_one_char(c, "set_escape_character"))
+            self._dialect = replace(self._dialect, escape=one_char(c, "set_escape_character"))
             return self
 
         def set_null_literal(self, s: str) -> CsvRowSerializationSchema.Builder:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.connectors.kafka.topics import Topics
+from flowsim.errors import BadInput
 from flowsim.pyflink import ProgramExecutor, run_program
 
 WORD_COUNT = """
@@ -72,3 +73,30 @@ def test_values_of_a_declared_type_are_written_as_java_writes_them(tmp_path: Pat
     (tmp_path / "program.py").write_text(TUPLES)
     run_program(tmp_path / "program.py", [str(tmp_path / "output")], ProgramExecutor())
     assert (tmp_path / "output" / "part-0-0").read_text() == "(hi,1.0)\n"
+
+
+CSV = """
+import sys
+from pyflink.common import WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.file_system import FileSource
+from pyflink.datastream.formats.csv import CsvReaderFormat, CsvSchema
+from pyflink.table import DataTypes
+from pyflink.table.types import DataTypes as SameTypes
+
+schema = CsvSchema.builder().add_number_column("id", number_type=DataTypes.INT()).add_string_column("name")
+schema = schema.add_array_column("list", ",", element_type=SameTypes.SMALLINT()).set_column_separator("|").build()
+source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), sys.argv[1]).build()
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_source(source, WatermarkStrategy.no_watermarks(), "csv").map(lambda row: (row.id, row.name, row["list"])).print()
+env.execute("csv")
+print(DataTypes.ROW([]))
+"""
+
+
+def test_csv_is_read_with_the_types_of_a_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rows.py").write_text(CSV)
+    (tmp_path / "in.csv").write_text("1|a|7,8\n2|b|\n")
+    with pytest.raises(BadInput, match=r"rows\.py:16: DataTypes\.ROW"):
+        run_program(tmp_path / "rows.py", [str(tmp_path / "in.csv")], ProgramExecutor())
+    assert capsys.readouterr().out == "(1, 'a', [7, 8])\n(2, 'b', [])\n"

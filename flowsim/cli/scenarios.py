@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from flowsim.cli.varied import overrides_of
 from flowsim.errors import BadInput
 from flowsim.limits import limits_of
 from flowsim.scenario.compiled import CompiledScenario
@@ -25,13 +24,9 @@ def compiled_scenario(
     limits: Sequence[str] | None,
     until_ns: int | None = None,
     connect: Sequence[str] | None = None,
-    token: str | None = None,
 ) -> CompiledScenario:
-    """Compiles the job of a scenario file. Raises BadInput. ``until_ns`` is the command's ``--until``.
-
-    With a ``token``, the job has those of the values that vary to which the token belongs.
-    """
-    scenario = load_scenario(path, overrides_of(token, path, overrides, limits), limits_of(limits or ()))
+    """Compiles the job of a scenario file. Raises BadInput. ``until_ns`` is the command's ``--until``."""
+    scenario = load_scenario(path, tuple(overrides or ()), limits_of(limits or ()))
     return compile_scenario(
         scenario,
         out_dir=out,

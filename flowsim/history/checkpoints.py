@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINT_STEPS, CHECKPOINTS, RESTARTS
 from flowsim.facts.kinds import (
@@ -309,11 +308,18 @@ def subtasks_of(recording: Recording, checkpoint: RecordedCheckpoint) -> list[Su
     )  # fmt: skip
     for epoch in range(len(recording.epochs)):
         part = recording.part(CHECKPOINT_METRICS.name, epoch, columns)
-        for _, task, attempt, *row in rows_of(part.filter(pc.equal(part["checkpoint"], checkpoint.checkpoint))):
+        for _, task, attempt, *row in rows_of(_where(part, "checkpoint", checkpoint.checkpoint)):
             if task not in tasks:
                 raise damaged(recording.directory / CHECKPOINT_METRICS.name, f"there is no task {task}")
             found[task] = SubtaskMeasurements(task, attempt, checkpoint.acknowledged_at.get(task), *row)
     return [one for _, one in sorted(found.items())]
+
+
+def _where(rows: pa.Table, column: str, *values: int) -> pa.Table:
+    """Returns the rows that have one of these values."""
+    import pyarrow.compute as pc  # takes 0.05 s, and most runs have no checkpoint
+
+    return rows.filter(pc.is_in(rows[column], pa.array(values, rows[column].type)))
 
 
 _ALIGNING: Final = (CheckpointStep.ALIGNMENT_START, CheckpointStep.ALIGNMENT_END, CheckpointStep.SYNC_START)
@@ -331,8 +337,8 @@ class _Snapshots:
     def read(self, recording: Recording, epoch: int, history: CheckpointHistory) -> None:
         steps = recording.part(CHECKPOINT_STEPS.name, epoch, ("task", "seq", TASK_ATTEMPT.name, "step", "checkpoint"))
         life = recording.part(LIFECYCLE.name, epoch, ("task", "seq", TASK_ATTEMPT.name, "event"))
-        steps = steps.filter(pc.is_in(steps["step"], pa.array(map(int, _ALIGNING), steps["step"].type)))
-        finished = life.filter(pc.equal(life["event"], int(LifeEvent.FINISH))).drop_columns("event")
+        steps = _where(steps, "step", *map(int, _ALIGNING))
+        finished = _where(life, "event", int(LifeEvent.FINISH)).drop_columns("event")
         finished = finished.append_column("checkpoint", pa.array(np.full(len(finished), _NO_CHECKPOINT)))
         both = pa.concat_tables([steps, finished], promote_options="permissive")
         both = both.select(["task", TASK_ATTEMPT.name, "step", "checkpoint", "seq"])
@@ -374,4 +380,4 @@ class _Overtakes:
     @staticmethod
     def _barriers(recording: Recording, table: str, epoch: int) -> Iterator[Sequence[int]]:
         part = recording.part(table, epoch, ("timestamp", "channel", "position", "kind"))
-        return rows_of(part.filter(pc.equal(part["kind"], int(ElementKind.UNALIGNED_BARRIER))).drop_columns("kind"))
+        return rows_of(_where(part, "kind", int(ElementKind.UNALIGNED_BARRIER)).drop_columns("kind"))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flowsim.errors import BadInput, MissingExtra, did_you_mean
+from flowsim.errors import MissingExtra
 from flowsim.facts.kinds import DRAIN, ActionKind, ActionPhase, ElementKind, WaitKind
-from flowsim.facts.schema import ACTIONS, FACT_TABLES, TABLES, Column, Table
+from flowsim.facts.schema import ACTIONS, FACT_TABLES, Column, Table
+from flowsim.recording.directory import known_table
 from flowsim.units import NO_TIMESTAMP
 
 if TYPE_CHECKING:
@@ -43,13 +44,6 @@ class Tables(Protocol):
     """The tables of a run as stored, by name."""
 
     def table(self, table: str, /) -> pa.Table: ...
-
-
-def known_table(name: str) -> Table:
-    """Returns the description of a table; raises BadInput if there is none."""
-    if name not in TABLES:
-        raise BadInput(f"a recording has no table {name!r}{did_you_mean(name, TABLES)}; docs/recording.md lists them")
-    return TABLES[name]
 
 
 def to_arrow(tables: Tables, name: str, *, readable: bool, keys: bool, values: bool) -> pa.Table:

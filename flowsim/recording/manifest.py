@@ -7,11 +7,9 @@ which no digest covers.
 from __future__ import annotations
 
 import os
-import platform
 import re
 from dataclasses import dataclass, field
 from enum import Enum
-from importlib import metadata
 from itertools import pairwise
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Annotated, Any, Final
@@ -19,7 +17,6 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from flowsim.distribution import __version__
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FORMAT_VERSION, TABLES
@@ -44,7 +41,6 @@ _HASHED: Final = {
     "failures",
     "record_values",
 }
-_DEPENDENCIES: Final = ("greenlet", "msgpack", "msgspec", "numpy", "pyarrow", "pydantic", "uvloop", "xxhash")
 
 
 class RunStatus(Enum):
@@ -280,17 +276,6 @@ def _check_marker(marker: EpochMarker) -> None:
     hashes = [marker.graph, marker.before or marker.graph, *(part.sha256 for part in marker.parts.values())]
     if not all(map(_HASH.fullmatch, hashes)):
         raise ValueError("hashes")
-
-
-def versions() -> dict[str, str]:
-    """Returns the versions of Python, flowsim and the packages that determine the bytes of a recording."""
-    version_of = {"python": platform.python_version(), "flowsim": __version__}
-    for name in _DEPENDENCIES:
-        try:
-            version_of[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return version_of
 
 
 def scenario_text(path: str, text: str) -> ScenarioText:

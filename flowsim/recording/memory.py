@@ -13,8 +13,8 @@ from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES, TABLES, Table
 from flowsim.recording.attempts import Attempts
 from flowsim.recording.digest import content_hashes, facts_digest
+from flowsim.recording.directory import known_table
 from flowsim.recording.distinct_values import DistinctValues
-from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.parquet_part import from_rows
 
 if TYPE_CHECKING:
@@ -92,10 +92,14 @@ class MemoryRecorder:
 
     def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:
         """Returns all rows of a table in readable form; see ``Recording.to_arrow``."""
+        from flowsim.recording.frames import to_arrow
+
         return to_arrow(self, table, readable=readable, keys=keys, values=values)
 
     def to_pandas(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pd.DataFrame:
         """Returns all rows of a table in readable form; see ``Recording.to_pandas``."""
+        from flowsim.recording.frames import to_pandas
+
         return to_pandas(self, table, readable=readable, keys=keys, values=values)
 
     def columns(self, table: str) -> tuple[str, ...]:

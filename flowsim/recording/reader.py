@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from flowsim.errors import BadInput
@@ -19,13 +18,13 @@ from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
 from flowsim.quantities import count_text
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
+from flowsim.recording.directory import known_table
 from flowsim.recording.directory_lock import writer_of
 from flowsim.recording.epoch_marker import EpochMarker
 from flowsim.recording.file_list import foreign_file
-from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest, read_markers
-from flowsim.recording.parquet_part import arrow_schema, from_rows, table_file, to_packed
+from flowsim.recording.parquet_part import arrow_schema, as_numpy, from_rows, table_file, to_packed
 from flowsim.recording.recorded_file import RECORDING, damaged, part_name
 from flowsim.recording.spark_views import register_views
 from flowsim.recording.table_file import opened, part_content
@@ -157,6 +156,8 @@ class Recording:
         record as JSON, to tables with fingerprints (``left_value`` and ``right_value`` to ``join_pairs``); null if the
         recording does not have it. Raises BadInput for an unknown table.
         """
+        from flowsim.recording.frames import to_arrow
+
         return to_arrow(self, table, readable=readable, keys=keys, values=values)
 
     def to_pandas(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pd.DataFrame:
@@ -166,6 +167,8 @@ class Recording:
 
         Raises MissingExtra without pandas.
         """
+        from flowsim.recording.frames import to_pandas
+
         return to_pandas(self, table, readable=readable, keys=keys, values=values)
 
     def part(self, table: str, epoch: int, columns: Sequence[str] | None = None) -> pa.Table:
@@ -176,8 +179,8 @@ class Recording:
         with self._opened(table, epoch) as file:
             rows = file.read(columns=names, use_threads=False)
         for name in _NUMBERS_FROM_0.intersection(names):
-            least = pc.min(rows[name]).as_py()
-            if least is not None and least < 0:
+            least = as_numpy(rows[name]).min(initial=0)
+            if least < 0:
                 path = self.directory / table / part_name(epoch)
                 raise damaged(path, f"column {name} has the value {least}, expected a number from 0")
         return rows

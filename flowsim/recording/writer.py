@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib import metadata
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from flowsim.distribution import __version__
 from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES, Append
@@ -37,7 +40,6 @@ from flowsim.recording.manifest import (
     RunDescription,
     RunStatus,
     SinkRows,
-    versions,
 )
 from flowsim.recording.memory import MemoryRecorder, ignore
 from flowsim.recording.parquet_part import (
@@ -54,8 +56,20 @@ from flowsim.recording.written_file import write_file
 
 ROWS_PER_EPOCH: Final = 1 << 16
 
+_DEPENDENCIES: Final = ("greenlet", "msgpack", "msgspec", "numpy", "pyarrow", "pydantic", "uvloop", "xxhash")
+
 _GROWING: Final = (KEYS, STATES)
 """The description tables that get rows during the run."""
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Returns the versions of Python, flowsim and the packages that determine the bytes of a recording."""
+    version_of = {"python": platform.python_version(), "flowsim": __version__}
+    for name in _DEPENDENCIES:
+        with suppress(metadata.PackageNotFoundError):
+            version_of[name] = metadata.version(name)
+    return version_of
 
 
 @dataclass(frozen=True)
@@ -294,7 +308,7 @@ class RecordingWriter:
 
     def _write_manifest(self, status: RunStatus, failure: FailureReport | None) -> Manifest:
         manifest = Manifest(
-            status=status, level=self.level.name.lower(), run=self._run, versions=versions(), failure=failure,
+            status=status, level=self.level.name.lower(), run=self._run, versions=_versions(), failure=failure,
         )  # fmt: skip
         if status is not RunStatus.RUNNING:
             digests = {name: hashes.digest() for name, hashes in self._hashes.items()}

@@ -47,6 +47,11 @@ LATE_IMPORTS = {
     ("connectors/files/file_sources.py", "flowsim.connectors.files.parquet_file"): "the same",
     ("connectors/files/csv.py", "flowsim.connectors.files.csv_file"): "the same",
     ("connectors/lookup_table.py", "flowsim.connectors.files.csv_file"): "the same",
+    (
+        "recording/reader.py",
+        "flowsim.recording.frames",
+    ): "pyarrow.compute takes 0.05 s, and few commands make data frames",
+    ("recording/memory.py", "flowsim.recording.frames"): "the same",
     ("cli/commands/run.py", "flowsim.explore.checked_run"): "imports every law, for --token only",
     ("cli/commands/run.py", "flowsim.cli.judged_run"): "imports every law and Spark's adapters, for --validate only",
     ("cli/commands/pyflink.py", "flowsim.cli.judged_program"): "the same",

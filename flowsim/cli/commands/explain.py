@@ -15,6 +15,7 @@ from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.explored_subjects import ScenarioSubject
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, Verbose
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
+from flowsim.cli.varied import overrides_of
 from flowsim.errors import BadInput
 from flowsim.explore.checked_run import check_token
 from flowsim.quantities import count_text
@@ -48,7 +49,8 @@ def explain(
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explain-") as folder:
         out = Path(folder) / "out"
-        compiled = compiled_scenario(scenario, out, set_, allow_python, allow_path, limit, until_ns, token=token)
+        chosen = overrides_of(token, scenario, set_, limit)
+        compiled = compiled_scenario(scenario, out, chosen, allow_python, allow_path, limit, until_ns)
         write_warnings(compiled)
         check_token(run, compiled.scenario)
         subject = ScenarioSubject(compiled, ["flowsim", "run", str(scenario)], "full", until_ns, run.space)

@@ -37,6 +37,7 @@ from flowsim.cli.options import (
 from flowsim.cli.progress import run_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.summary import exit_code, run_data, run_waits, show_run
+from flowsim.cli.varied import overrides_of
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
@@ -149,7 +150,8 @@ def run(
     judge = _judge(validate, engine, master, remote)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
-    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, limit, until_ns, connect, token)
+    chosen = overrides_of(token, scenario, set_, limit)
+    compiled = compiled_scenario(scenario, directory, chosen, allow_python, allow_path, limit, until_ns, connect)
     level = None if record is None else Level[record.upper()]
     values_bytes = size_argument("--record-values", record_values)
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)

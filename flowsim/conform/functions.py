@@ -13,7 +13,8 @@ from flowsim.conform.flink_contexts import (
     FlinkSide,
     FlinkTimerService,
 )
-from flowsim.operators.functions.process import ProcessContext, TimeDomain
+from flowsim.operators.functions.process import ProcessContext
+from flowsim.operators.functions.timer_services import TimeDomain
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.operators.user_functions import Results, emit_results
 from flowsim.operators.windowing.window_contents import ListContents

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from flowsim.operators.functions.process import TimeDomain, TimerService
+from flowsim.operators.functions.timer_services import TimeDomain, TimerService
 
 __all__ = ["TimeDomain", "TimerService"]

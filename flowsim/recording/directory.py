@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from flowsim.errors import BadInput, did_you_mean
-from flowsim.facts.schema import TABLES, Table
+from flowsim.errors import BadInput
+from flowsim.facts.schema import TABLES
 from flowsim.named_pipe import file_bytes
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
 from flowsim.recording.epoch_marker import EPOCHS
@@ -20,13 +20,6 @@ _OF_EPOCHS: Final = re.compile(r"\.?\d{5,}\.json(\.tmp)?")
 _AT_TOP: Final = re.compile(
     rf"{re.escape(LOCK)}|\.?({re.escape(MANIFEST)}|{re.escape(WALL)}|{re.escape(GRAPH)})(\.tmp)?"
 )
-
-
-def known_table(name: str) -> Table:
-    """Returns the description of a table; raises BadInput if there is none."""
-    if name not in TABLES:
-        raise BadInput(f"a recording has no table {name!r}{did_you_mean(name, TABLES)}; docs/recording.md lists them")
-    return TABLES[name]
 
 
 def locked_room(directory: Path) -> DirectoryLock:

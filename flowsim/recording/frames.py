@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from flowsim.errors import MissingExtra
 from flowsim.facts.kinds import DRAIN, ActionKind, ActionPhase, ElementKind, WaitKind
 from flowsim.facts.schema import ACTIONS, FACT_TABLES, Column, Table
-from flowsim.recording.directory import known_table
+from flowsim.recording.parquet_part import known_table
 from flowsim.units import NO_TIMESTAMP
 
 if TYPE_CHECKING:

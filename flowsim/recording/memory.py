@@ -13,9 +13,8 @@ from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES, TABLES, Table
 from flowsim.recording.attempts import Attempts
 from flowsim.recording.digest import content_hashes, facts_digest
-from flowsim.recording.directory import known_table
 from flowsim.recording.distinct_values import DistinctValues
-from flowsim.recording.parquet_part import from_rows
+from flowsim.recording.parquet_part import from_rows, known_table
 
 if TYPE_CHECKING:
     import pandas as pd

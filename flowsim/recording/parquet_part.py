@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flowsim.facts.schema import RECORD_VALUES, Column, Table
+from flowsim.errors import BadInput, did_you_mean
+from flowsim.facts.schema import RECORD_VALUES, TABLES, Column, Table
 from flowsim.recording.recorded_file import RECORDING
 from flowsim.recording.table_file import Encoding, TableFile, TableFileWriter
 from flowsim.recording.value_columns import ValueColumns
@@ -94,6 +95,13 @@ def to_packed(table: Table, columns: pa.Table) -> npt.NDArray[np.void]:
     for column in table.stored_columns:
         packed[column.name] = as_numpy(columns[column.name])
     return packed
+
+
+def known_table(name: str) -> Table:
+    """Returns the description of a table; raises BadInput if there is none."""
+    if name not in TABLES:
+        raise BadInput(f"a recording has no table {name!r}{did_you_mean(name, TABLES)}; docs/recording.md lists them")
+    return TABLES[name]
 
 
 def as_numpy(column: pa.ChunkedArray) -> Any:

@@ -18,13 +18,12 @@ from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
 from flowsim.quantities import count_text
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
-from flowsim.recording.directory import known_table
 from flowsim.recording.directory_lock import writer_of
 from flowsim.recording.epoch_marker import EpochMarker
 from flowsim.recording.file_list import foreign_file
 from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest, read_markers
-from flowsim.recording.parquet_part import arrow_schema, as_numpy, from_rows, table_file, to_packed
+from flowsim.recording.parquet_part import arrow_schema, as_numpy, from_rows, known_table, table_file, to_packed
 from flowsim.recording.recorded_file import RECORDING, damaged, part_name
 from flowsim.recording.spark_views import register_views
 from flowsim.recording.table_file import opened, part_content

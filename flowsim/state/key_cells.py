@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import Final
-
-from mypy_extensions import mypyc_attr
+from typing import Final, Protocol
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.key_group_range import KeyGroupRange
@@ -19,30 +17,16 @@ _NOTHING: Final[dict[Place, object]] = {}
 """The cells of a key without content; never changed."""
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Cells:
-    """The storage of an operator's states: the cells of the current key, by state name and namespace.
+class Cells(Protocol):
+    """The storage of an operator's states: the cells of the current key, by state name and namespace."""
 
-    A class and not a Protocol: calls between compiled classes need no lookup by name.
-    """
+    def get(self, place: Place, /) -> object: ...
 
-    __slots__ = ()
+    def put(self, place: Place, content: object, /) -> None: ...
 
-    def get(self, place: Place) -> object:
-        """Returns the content of a cell; None for an empty cell."""
-        raise NotImplementedError
+    def fold(self, place: Place, value: object, function: Callable[[object, object], object], /) -> None: ...
 
-    def put(self, place: Place, content: object) -> None:
-        """Sets a cell."""
-        raise NotImplementedError
-
-    def fold(self, place: Place, value: object, function: Callable[[object, object], object]) -> None:
-        """Replaces the content of a cell by ``function(content, value)``; the result None empties the cell."""
-        raise NotImplementedError
-
-    def remove(self, place: Place) -> object:
-        """Empties a cell and returns its content; None if the cell was empty."""
-        raise NotImplementedError
+    def remove(self, place: Place, /) -> object: ...
 
 
 def _no_key_set(place: Place) -> BadInput:
@@ -65,7 +49,7 @@ class _HeldKey:
         self.cells: dict[Place, object] = {}
 
 
-class KeyCells(Cells):
+class KeyCells:
     """All cells of one operator subtask, read and written at the current key.
 
     Invariants: a key is stored only while it has cells. It is stored in its own key group, which is in the subtask's

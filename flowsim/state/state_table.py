@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Final, Protocol, runtime_checkable
 
 from flowsim.state.copy_on_write_state_map import ChainIterator, CopyOnWriteStateMap, StateMapEntry, bit_mix
-from flowsim.state.key_cells import Cells, KeyCells, Place
+from flowsim.state.key_cells import KeyCells, Place
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.key_group_range_assignment import murmur_hash
 from flowsim.state.map_entries import hash_code
@@ -23,7 +23,7 @@ class HashableNamespace(Protocol):
     def java_hash(self) -> int: ...
 
 
-class StateTable(Cells):
+class StateTable:
     """The cells of one state, with the interface of ``KeyCells``; keeps the keys in order.
 
     Flink: CopyOnWriteStateTable. Every access continues a rehash in progress, as in Flink.

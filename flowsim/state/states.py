@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from types import GenericAlias
 
-from mypy_extensions import mypyc_attr
-
 from flowsim.errors import ValueNotAllowed
 from flowsim.state.descriptors import AggregatingStateDescriptor, MapStateDescriptor, ReducingStateDescriptor
 from flowsim.state.key_cells import Cells, Place
@@ -21,11 +19,9 @@ from flowsim.values.keys import check_map_key
 from flowsim.values.types import TypeInformation
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class State:
     """The common base of all kinds of state. Flink: State."""
 
-    @classmethod
     def __class_getitem__(cls, arguments: object) -> GenericAlias:
         """Takes type arguments, which have no effect."""
         return GenericAlias(cls, arguments)
@@ -49,14 +45,10 @@ class State:
         return copy_value(value)
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ValueState(State):
     """One value per key. Flink: ValueState."""
 
     __slots__ = ()
-
-    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
-        super().__init__(cells, name, namespace)
 
     def value(self) -> object:
         """Returns the value; None if there is no value."""
@@ -70,14 +62,10 @@ class ValueState(State):
             self._cells.put(self._place, self._own(value))
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class AppendingState(State):
     """A state to which values are added. Flink: AppendingState."""
 
     __slots__ = ()
-
-    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
-        super().__init__(cells, name, namespace)
 
     def get(self) -> object:
         """Returns the result of the values added so far."""
@@ -88,14 +76,10 @@ class AppendingState(State):
         raise NotImplementedError
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class MergingState(AppendingState):
     """A state that can take over the content of other namespaces, for merging windows. Flink: InternalMergingState."""
 
     __slots__ = ()
-
-    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
-        super().__init__(cells, name, namespace)
 
     def merge_namespaces(self, sources: Iterable[Hashable]) -> None:
         """Moves the current key's content of these namespaces, merged in their order, into this state's namespace."""
@@ -116,14 +100,10 @@ class MergingState(AppendingState):
         raise NotImplementedError
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ListState(MergingState):
     """A list per key. Flink: ListState."""
 
     __slots__ = ()
-
-    def __init__(self, cells: Cells, name: str, namespace: Hashable) -> None:
-        super().__init__(cells, name, namespace)
 
     def get(self) -> list[object]:
         """Returns the elements; an empty list if there are none."""
@@ -175,7 +155,6 @@ def _as_list(content: object) -> list[object]:
     return content if isinstance(content, list) else []
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class MapState(State):
     """A map per key, in the order of a Java HashMap by the declared type of its keys. Flink: MapState.
 
@@ -280,7 +259,6 @@ class MapState(State):
         return entries
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class ReducingState(MergingState):
     """A value per key; every added value is reduced into this value. Flink: ReducingState."""
 
@@ -308,7 +286,6 @@ class ReducingState(MergingState):
         return self._own(self._reduce(first, copy_value(second)))
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class AggregatingState(MergingState):
     """An accumulator per key; every added value is folded into the accumulator. Flink: AggregatingState."""
 

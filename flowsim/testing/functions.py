@@ -53,7 +53,7 @@ from flowsim.operators.checkpointed_function import (
     FunctionInitializationContext,
     FunctionSnapshotContext,
 )
-from flowsim.operators.functions.process import TimeDomain
+from flowsim.operators.functions.timer_services import TimeDomain
 from flowsim.scenario.features.broadcast import REMEMBERED
 from flowsim.testing.ordered_windows import AllWindowContents, OrderedTrigger, WindowContents
 from flowsim.testing.orders import Record, orders_of, text_of

@@ -148,9 +148,8 @@ def run(
 ) -> Answer:
     """Run a scenario. Options override --set, and --set overrides the scenario's settings."""
     judge = _judge(validate, engine, master, remote)
-    directory = out or default_out(scenario)
+    directory, chosen = out or default_out(scenario), overrides_of(token, scenario, set_, limit)
     until_ns = duration_argument("--until", until)
-    chosen = overrides_of(token, scenario, set_, limit)
     compiled = compiled_scenario(scenario, directory, chosen, allow_python, allow_path, limit, until_ns, connect)
     level = None if record is None else Level[record.upper()]
     values_bytes = size_argument("--record-values", record_values)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from flowsim.errors import BadInput
-from flowsim.operators.functions.process import ProcessContext, TimerService
+from flowsim.operators.functions.process import ProcessContext
+from flowsim.operators.functions.timer_services import TimerService
 from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.state.broadcast_state import BroadcastState, ReadOnlyBroadcastState
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor

@@ -11,7 +11,8 @@ from flowsim.operators.functions.broadcast_contexts import (
     KeyedBroadcastContext,
     ReadOnlyBroadcastContext,
 )
-from flowsim.operators.functions.process import KeyedFunctionOperator, KeyedTimerService, ReadOnlyTimerService
+from flowsim.operators.functions.process import KeyedFunctionOperator
+from flowsim.operators.functions.timer_services import KeyedTimerService, ReadOnlyTimerService
 from flowsim.operators.inputs.combined_input import combined_inputs
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.operators.runtime_context import RuntimeContext

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from flowsim.errors import BadInput
-from flowsim.operators.functions.process import KeyedFunctionOperator, ProcessContext, ReadOnlyTimerService
+from flowsim.operators.functions.process import KeyedFunctionOperator, ProcessContext
+from flowsim.operators.functions.timer_services import ReadOnlyTimerService
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator

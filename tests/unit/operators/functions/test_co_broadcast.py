@@ -22,7 +22,7 @@ from flowsim.operators.functions.broadcast_contexts import (
     ReadOnlyBroadcastContext,
 )
 from flowsim.operators.functions.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
-from flowsim.operators.functions.process import TimeDomain
+from flowsim.operators.functions.timer_services import TimeDomain
 from flowsim.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 from flowsim.state.operator_state_store import OperatorStateStore, check_broadcast_descriptor
 from flowsim.state.states import State, ValueState

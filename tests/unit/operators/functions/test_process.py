@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.functions.process import KeyedProcessOperator, ProcessContext, ProcessOperator, TimeDomain
+from flowsim.operators.functions.process import KeyedProcessOperator, ProcessContext, ProcessOperator
+from flowsim.operators.functions.timer_services import TimeDomain
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.streamrecord.elements import OutputTag

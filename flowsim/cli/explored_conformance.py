@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 
@@ -17,6 +17,7 @@ from flowsim.explore.assumptions import left_out
 from flowsim.explore.explored_job import ExploredJob
 from flowsim.explore.job_exploration import explore_job
 from flowsim.explore.outcome import Outcome, sink_name
+from flowsim.explore.towards import Towards, closeness
 from flowsim.graph.stream_graph import StreamNode
 from flowsim.quantities import count_text
 from flowsim.values.encoding import decode_value
@@ -26,6 +27,10 @@ Rows = tuple[tuple[str, int | None], ...]
 Result = tuple[str, tuple[tuple[Rows, ...], ...]]
 """The status of a job, and the value as JSON and the timestamp of each row of each subtask of each sink. What a sink commits
 is one sorted list of rows without timestamps."""
+
+
+_TIMES: Final = 10
+"""How many times the runs of an exploration are made for a result of Flink that it has not found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +89,34 @@ def sinks_of(jobs: Sequence[ComparedJob]) -> list[StreamNode]:
 
 
 def explored(jobs: Sequence[ComparedJob], flink: Sequence[Sequence[Answer]], runs: int) -> Explored:
-    """Explores the orders of a job in at most ``runs`` runs. Raises BadInput as ``sinks_of``."""
+    """Explores the orders of a job in at most ``runs`` runs. Raises BadInput as ``sinks_of``.
+
+    If these are not all orders, up to ten times as many runs search for each result of Flink that is not among them.
+    """
     sinks = sinks_of(jobs)
     job, graph = jobs[0], jobs[0].common.graph
     options = replace(job.options, components=FirstChannels())
-    exploration = explore_job(ExploredJob(graph, options, job.digest()), runs)
+    explored_job = ExploredJob(graph, options, job.digest())
+    exploration = explore_job(explored_job, runs)
+    made = exploration.runs
     commits = graph.settings.checkpointing is not None
     found = {_here(each.outcome, sinks, commits) for each in exploration.results.values()}
     labels = labels_of(graph)
-    among = [_on_flink(phases[0], sinks, labels, commits) in found for phases in flink]
+    of_flink = [_on_flink(phases[0], sinks, labels, commits) for phases in flink]
+    for wanted in [] if exploration.is_complete else dict.fromkeys(of_flink):
+        towards = Towards(explored_job.space, 1)
+        for _ in range(_TIMES * runs):
+            if wanted in found:
+                break
+            made, run = made + 1, towards.next_run()
+            result = _here(explored_job.run(run), sinks, commits)
+            found.add(result)
+            towards.ended(run, _closeness(result, wanted))
     sentences = left_out(graph, job.options.failures, job.options.actions)
     # A compared rebalance begins with its first channel on both sides.
     open_things = [each for each in sentences if not each.startswith("the seed decides the first channel of rebalance")]
-    return Explored(exploration.runs, len(found), exploration.is_complete, open_things, among)
+    among = [result in found for result in of_flink]
+    return Explored(made, len(found), exploration.is_complete, open_things, among)
 
 
 def show_explored(console: Console, results: Explored) -> None:
@@ -104,6 +124,14 @@ def show_explored(console: Console, results: Explored) -> None:
     console.print(results.line, style="" if results.agrees else "red", soft_wrap=True)
     for sentence in results.left_out:
         console.print(f"  left out: {sentence}", soft_wrap=True)
+
+
+def _closeness(result: Result, wanted: Result) -> int:
+    """Returns how close the rows of all sinks come; -1: not the same status."""
+    if result[0] != wanted[0]:
+        return -1
+    parts = zip(result[1], wanted[1], strict=True)
+    return sum(closeness(one, other) for pair in parts for one, other in zip(*pair, strict=True))
 
 
 def _here(outcome: Outcome, sinks: Sequence[StreamNode], commits: bool) -> Result:

@@ -11,12 +11,12 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 8_710,
+    "cli": 8_726,
     "cluster": 5_760,
     "conform": 4_190,
     "connectors": 10_904,
     "datastream": 6_194,
-    "explore": 3_660,
+    "explore": 3_754,
     "export": 1_300,
     "facts": 1_780,
     "faults": 620,

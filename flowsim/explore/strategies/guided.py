@@ -21,28 +21,25 @@ _FROM_NOTHING: Final = 0.2
 """The share of runs that follow no other run."""
 
 
-class GuidedRun(Recorded):
-    """Follows the choices of an earlier run, with some of them changed; after that, as far as they still exist."""
+class FollowingRun(Recorded):
+    """Follows the choices of an earlier run as far as they still exist; those with the numbers in ``changed`` are random."""
 
-    def __init__(self, space: Space, random: Random, followed: Sequence[OptionKey]) -> None:
+    def __init__(
+        self, space: Space, random: Random, followed: Sequence[OptionKey], changed: Set[int] = frozenset()
+    ) -> None:
         super().__init__(space)
         self._random = random
         self._followed = followed
-        changes = min(random.choice(_CHANGES), len(followed))
-        self._changed = frozenset(random.sample(range(len(followed)), changes))
+        self._changed = changed
         self._next = 0
         self.keys: list[OptionKey] = []
         """The choices of this run."""
-        self.edges: set[Edge] = set()
-        self._last: dict[int, OptionKey] = {}
-        self._step: OptionKey | None = None
 
     def decide(self, options: Sequence[Option]) -> int:
-        index = 0
-        if len(options) > 1:
-            index = self._pick([option.key for option in options])
-            self.keys.append(options[index].key)
-        self._step = options[index].key
+        if len(options) == 1:
+            return 0
+        index = self._pick([option.key for option in options])
+        self.keys.append(options[index].key)
         return index
 
     def _pick(self, keys: list[OptionKey]) -> int:
@@ -52,6 +49,22 @@ class GuidedRun(Recorded):
                     self._next += ahead + 1
                     return keys.index(key)
         return int(self._random.random() * len(keys))
+
+
+class GuidedRun(FollowingRun):
+    """Changes some choices of an earlier run, and notes which two steps of a task it had one after the other."""
+
+    def __init__(self, space: Space, random: Random, followed: Sequence[OptionKey]) -> None:
+        changes = min(random.choice(_CHANGES), len(followed))
+        super().__init__(space, random, followed, frozenset(random.sample(range(len(followed)), changes)))
+        self.edges: set[Edge] = set()
+        self._last: dict[int, OptionKey] = {}
+        self._step: OptionKey | None = None
+
+    def decide(self, options: Sequence[Option]) -> int:
+        index = super().decide(options)
+        self._step = options[index].key
+        return index
 
     def executed(self, touched: Set[int]) -> None:
         if self._step is not None:

@@ -104,6 +104,9 @@ def test_cause_of_a_failed_job_is_the_innermost_one_of_java() -> None:
     assert cause_of(error) == "RuntimeError: An error occurred while calling o0.execute"
     error.java_exception = Throwable("a.JobFailed: x", Throwable("java.lang.RuntimeException: y"))  # type: ignore[attr-defined]
     assert cause_of(error) == "RuntimeException: y"
+    of_function = 'RuntimeException: Traceback:\n  File "job.py", line 1, in f\n    f()\nValueError: z'
+    error.java_exception = Throwable("a.JobFailed: x", Throwable(of_function))  # type: ignore[attr-defined]
+    assert cause_of(error) == "ValueError: z"
 
 
 def test_value_has_no_address() -> None:

@@ -28,7 +28,4 @@ def left_out(graph: StreamGraph, failures: Sequence[RunFailure] = (), actions: S
         sentences.append("a task that fails restarts when nothing else can happen")
     if actions:
         sentences.append("actions have an effect only at their time")
-    for node in graph.nodes.values():
-        if node.is_legacy_source:
-            sentences.append(f"the thread of {node.name} runs as far as it can")
     return sentences

@@ -12,6 +12,7 @@ from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators.sources.manual_source_output import ManualReaderOutput
 from flowsim.operators.sources.source_reader import SourceReader
 from flowsim.operators.stream_operator import DataInputStatus
+from flowsim.sim.origin import Origin
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.processing_time import TaskTimers
 from flowsim.units import NS_PER_MS
@@ -43,6 +44,8 @@ class SourceThread(LockedThread):
         self._timers: TaskTimers
         self._on_end: Callable[[Exception | None], None]
         self._depth = 0
+        self._may_emit = False
+        """True once an exploration has chosen that the function emits its next element."""
 
     def start(self, source: StreamSource, timers: TaskTimers, on_end: Callable[[Exception | None], None]) -> None:
         """Called once, by the task; ``on_end`` gets the error of the function, or None."""
@@ -71,10 +74,27 @@ class SourceThread(LockedThread):
     def enter(self) -> None:
         """Takes the lock for the function; its work then belongs to a batch."""
         if self._action is None:
+            if self._scheduler.separates_elements:
+                self._wait_to_emit()
             self.acquire()
-            has_mail = self.batches.processor.mailbox.has_mail
-            self._timers.clock.batch_end_ns = 0 if has_mail else self._timers.batch_limit_ns
+            ends_at_once = self._scheduler.separates_elements or self.batches.processor.mailbox.has_mail
+            self._timers.clock.batch_end_ns = 0 if ends_at_once else self._timers.batch_limit_ns
         self._depth += 1
+
+    def _wait_to_emit(self) -> None:
+        """Waits until the exploration chooses the next element, if a timer of the task can come before it."""
+        if not self._scheduler.can_act_before_reading(self._timers.actor_id):
+            return
+
+        def emit() -> None:
+            self._may_emit = True
+            self.actor.wake()
+
+        self._may_emit = False
+        origin = Origin("read", self._timers.actor_id)
+        self._scheduler.call_at_ns(self._scheduler.now_ns, emit, origin=origin)
+        self.batches.waiting_for = "its turn to emit"
+        self.actor.wait_until(lambda: self._may_emit or self.is_stopped)
 
     def leave(self) -> None:
         """Ends the batch at the outermost call, if the batch is over: by its budget, a timer, or a waiting mail."""

@@ -112,7 +112,7 @@ def failing_job(seed: int) -> dict[str, Any]:
 
 
 def timed_job(seed: int) -> dict[str, Any]:
-    """Returns a tiny job whose sources have periodic watermarks, and can become idle between two records."""
+    """Returns a tiny job whose sources (or functions) have periodic watermarks, and can be idle between two records."""
     random = Random(seed)
     scenario = tiny_job(seed)
     for number, name in enumerate(scenario["sources"]):
@@ -120,7 +120,9 @@ def timed_job(seed: int) -> dict[str, Any]:
         watermarks: dict[str, Any] = {"timestamp": "n % 10", "max_out_of_orderness": "0 ms"}
         if random.random() < 0.3:
             watermarks["idle_after"] = "300 ms"
-        scenario["sources"][name] = {"collection": {"fields": _FIELDS, "rows": rows}, "watermarks": watermarks}
+        collection = {"fields": _FIELDS, "rows": rows}
+        legacy = random.random() < 0.3
+        scenario["sources"][name] = {"collection": collection, "legacy": legacy, "watermarks": watermarks}
     return scenario
 
 

@@ -25,7 +25,7 @@ SMALL = (4, 13, 19, 23, 31, 43, 49, 74, 80, 5095)
 
 FAILING = (1, 8, 10, 11, 31, 34, 41)
 """Those in which a task fails."""
-TIMED = (28, 29, 31, 72)
+TIMED = (28, 29, 72, 209)
 """Those whose sources have periodic watermarks."""
 DRAWING = (1, 3, 5, 9)
 """Those whose tasks draw channels or splits."""

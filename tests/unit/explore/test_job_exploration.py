@@ -49,9 +49,11 @@ LATE: dict[str, Any] = {
 }
 
 
-def test_periodic_watermark_can_come_between_two_records() -> None:
+@pytest.mark.parametrize("legacy", [False, True])
+def test_periodic_watermark_can_come_between_two_records(legacy: bool) -> None:
     """In Flink the thread of a source can be slow, so the second record makes the third one late, or does not."""
-    found = explore_job(explored(LATE), runs=1_000)
+    readings = LATE["sources"]["readings"] | {"legacy": legacy}
+    found = explore_job(explored({**LATE, "sources": {"readings": readings}}), runs=1_000)
     sums = [[row[-1] for row in one.outcome.rows["all"][0]] for one in found.results.values()]  # type: ignore[index]
     assert found.is_complete
     assert sorted(sums) == [[2, 30], [9, 30]]

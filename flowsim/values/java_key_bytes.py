@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Iterable, Sequence
+from math import nan
 from typing import Final
 
 from flowsim.values.encoding import decode_value, encode_value
@@ -48,7 +49,7 @@ def _bytes(value: object, declared: TypeInformation | None) -> bytes:
     if declared is None or kind is _BY_VALUE:
         return _by_value(value)
     if kind in _FORMATS:
-        return struct.pack(_FORMATS[kind], value)
+        return _number(_FORMATS[kind], value)
     arguments = declared.arguments
     match kind, value:
         case TypeKind.STRING, str():
@@ -79,7 +80,7 @@ def _by_value(value: object) -> bytes:
         case int():
             return struct.pack(">q", value)
         case float():
-            return struct.pack(">d", value)
+            return _number(">d", value)
         case str():
             return _string(value)
         case bytes():
@@ -92,6 +93,11 @@ def _by_value(value: object) -> bytes:
             return _row(value.field_values, (None,) * len(value))
         case _:
             return json_text(value).encode()
+
+
+def _number(form: str, value: object) -> bytes:
+    """Returns the bytes of a number; every NaN has the same ones. Java: Double.doubleToLongBits."""
+    return struct.pack(form, value if value == value else nan)
 
 
 def _string(text: str) -> bytes:

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from flowsim.errors import ValueNotAllowed
+from flowsim.values.java_key_bytes import sort_key
 from flowsim.values.keys import check_map_key, key_fingerprint, key_json, key_of_state_key, state_key
 from flowsim.values.row import Row
 from flowsim.values.types import Types
@@ -29,6 +30,8 @@ def test_every_nan_is_the_same_key() -> None:
     assert state_key(math.nan) == state_key(other)
     assert state_key((1, math.nan)) == state_key((1, other))
     assert key_fingerprint((1, math.nan)) == key_fingerprint((1, other))
+    for declared in (None, Types.FLOAT(), Types.DOUBLE()):
+        assert sort_key(math.nan, declared) == sort_key(other, declared)
 
 
 def test_strings_ints_and_their_tuples_are_unchanged_as_state_key() -> None:

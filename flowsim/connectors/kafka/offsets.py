@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from flowsim.connectors.kafka.topic_files import TopicRecord
 from flowsim.errors import BadInput
@@ -53,6 +53,37 @@ class KafkaTopicPartition:
         return f"{self._topic}-{self._partition}"
 
 
+class PartitionOffsets(NamedTuple):
+    """What an initializer can know of a partition. Flink: OffsetsInitializer.PartitionOffsetsRetriever."""
+
+    partition: KafkaTopicPartition
+    records: Sequence[TopicRecord]
+    """In their order."""
+    committed: int | None
+    """The offset that the group has committed."""
+    start_ns: int | None
+    """The time of the log at which the source starts there; None: it stops there."""
+
+    @property
+    def end(self) -> int:
+        """The offset behind the records that are there when the source starts; of one that stops there, behind all."""
+        if self.start_ns is None:
+            return len(self.records)
+        return bisect_right(self.records, self.start_ns, key=lambda record: record.append_ns)
+
+    def reset(self, strategy: KafkaOffsetResetStrategy, problem: str) -> int:
+        """Returns the offset of the strategy. Raises BadInput with the problem if it is NONE."""
+        match strategy:
+            case KafkaOffsetResetStrategy.EARLIEST:
+                return 0
+            case KafkaOffsetResetStrategy.LATEST:
+                return self.end
+        raise BadInput(
+            f"KafkaSource: no offset to start {self.partition} from: {problem}, and the KafkaOffsetResetStrategy is NONE: "
+            "use the strategy EARLIEST or LATEST"
+        )
+
+
 class KafkaOffsetsInitializer(ABC):
     """Finds an offset in each partition. Flink: OffsetsInitializer.
 
@@ -63,46 +94,25 @@ class KafkaOffsetsInitializer(ABC):
     """Where a reader starts if it has no offset, or one out of range. Flink: getAutoOffsetResetStrategy."""
 
     @abstractmethod
-    def offset_of(
-        self,
-        partition: KafkaTopicPartition,
-        records: Sequence[TopicRecord],
-        committed: int | None,
-        start_ns: int | None,
-    ) -> int:
-        """Returns the offset in a partition with these records, in their order, or COMMITTED. Raises BadInput without one.
-
-        ``committed``: what the group has committed. ``start_ns``: the time of the log at which the source starts there;
-        None: it stops there.
-        """
+    def offset_of(self, known: PartitionOffsets) -> int:
+        """Returns the offset in a partition, or COMMITTED. Raises BadInput without one."""
 
     @property
     def needs_group(self) -> bool:
         """True if there is no offset without a consumer group."""
         return False
 
-    def start_of(
-        self,
-        partition: KafkaTopicPartition,
-        records: Sequence[TopicRecord],
-        offset: int,
-        committed: int | None,
-        log_ns: int,
-    ) -> int:
+    def start_of(self, known: PartitionOffsets, offset: int) -> int:
         """Returns where a reader that opens a partition at ``offset`` starts: without a usable one, by the strategy.
 
-        ``log_ns``: the time of the log. Raises BadInput if the strategy is NONE. Kafka: auto.offset.reset.
+        Raises BadInput if the strategy is NONE. Kafka: auto.offset.reset.
         """
-        found = committed if offset == COMMITTED else offset
-        if found is not None and 0 <= found <= len(records):
-            return found
-        match self.reset_strategy:
-            case KafkaOffsetResetStrategy.EARLIEST:
-                return 0
-            case KafkaOffsetResetStrategy.LATEST:
-                return _end_of(records, log_ns)
-        problem = "its group has committed no offset" if found is None else f"it has no offset {found}"
-        raise _without_offset(partition, problem)
+        found = known.committed if offset == COMMITTED else offset
+        if found is None:
+            return known.reset(self.reset_strategy, "its group has committed no offset")
+        if not 0 <= found <= len(known.records):
+            return known.reset(self.reset_strategy, f"it has no offset {found}")
+        return found
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
@@ -153,39 +163,16 @@ def _strategy(strategy: KafkaOffsetResetStrategy, owner: str) -> KafkaOffsetRese
     return strategy
 
 
-def _without_offset(partition: KafkaTopicPartition, problem: str) -> BadInput:
-    return BadInput(
-        f"KafkaSource: no offset to start {partition} from: {problem}, and the KafkaOffsetResetStrategy is NONE: use "
-        "the strategy EARLIEST or LATEST"
-    )
-
-
-def _end_of(records: Sequence[TopicRecord], log_ns: int) -> int:
-    return bisect_right(records, log_ns, key=lambda record: record.append_ns)
-
-
 class _Earliest(KafkaOffsetsInitializer):
-    def offset_of(
-        self,
-        partition: KafkaTopicPartition,
-        records: Sequence[TopicRecord],
-        committed: int | None,
-        start_ns: int | None,
-    ) -> int:
+    def offset_of(self, known: PartitionOffsets) -> int:
         return 0
 
 
 class _Latest(KafkaOffsetsInitializer):
     reset_strategy = KafkaOffsetResetStrategy.LATEST
 
-    def offset_of(
-        self,
-        partition: KafkaTopicPartition,
-        records: Sequence[TopicRecord],
-        committed: int | None,
-        start_ns: int | None,
-    ) -> int:
-        return len(records) if start_ns is None else _end_of(records, start_ns)
+    def offset_of(self, known: PartitionOffsets) -> int:
+        return known.end
 
 
 class _Timestamp(KafkaOffsetsInitializer):
@@ -194,15 +181,9 @@ class _Timestamp(KafkaOffsetsInitializer):
     def __init__(self, timestamp: int) -> None:
         self._timestamp = timestamp
 
-    def offset_of(
-        self,
-        partition: KafkaTopicPartition,
-        records: Sequence[TopicRecord],
-        committed: int | None,
-        start_ns: int | None,
-    ) -> int:
-        reached = (offset for offset, one in enumerate(records) if one.kafka_timestamp_ms >= self._timestamp)
-        return next(reached, len(records))
+    def offset_of(self, known: PartitionOffsets) -> int:
+        reached = (offset for offset, one in enumerate(known.records) if one.kafka_timestamp_ms >= self._timestamp)
+        return next(reached, len(known.records))
 
 
 class _Committed(KafkaOffsetsInitializer):
@@ -213,13 +194,7 @@ class _Committed(KafkaOffsetsInitializer):
     def needs_group(self) -> bool:
         return True
 
-    def offset_of(
-        self,
-        partition: KafkaTopicPartition,
-        records: Sequence[TopicRecord],
-        committed: int | None,
-        start_ns: int | None,
-    ) -> int:
+    def offset_of(self, known: PartitionOffsets) -> int:
         return COMMITTED
 
 
@@ -228,19 +203,8 @@ class _Specified(KafkaOffsetsInitializer):
         self._offsets = dict(offsets)
         self.reset_strategy = strategy
 
-    def offset_of(
-        self,
-        partition: KafkaTopicPartition,
-        records: Sequence[TopicRecord],
-        committed: int | None,
-        start_ns: int | None,
-    ) -> int:
-        offset = self._offsets.get(partition, committed)
+    def offset_of(self, known: PartitionOffsets) -> int:
+        offset = self._offsets.get(known.partition, known.committed)
         if offset is not None:
             return offset
-        match self.reset_strategy:
-            case KafkaOffsetResetStrategy.EARLIEST:
-                return 0
-            case KafkaOffsetResetStrategy.LATEST:
-                return _Latest().offset_of(partition, records, committed, start_ns)
-        raise _without_offset(partition, "none is given, and its group has committed none")
+        return known.reset(self.reset_strategy, "none is given, and its group has committed none")

@@ -11,6 +11,7 @@ from flowsim.connectors.kafka.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
+    PartitionOffsets,
 )
 from flowsim.connectors.kafka.reader import ConsumerGroup, TopicPartitionLog, TopicReader
 from flowsim.connectors.kafka.subscription import Subscription
@@ -114,9 +115,7 @@ class KafkaSource:
 
     def first_split(self, index: int, log_ns: int, *, is_new: bool) -> PartitionSplit:
         """Returns the split of a discovered partition; a new one starts at its first record. Raises BadInput without offset."""
-        partition, records, offset = self.partitions[index], self._records[index], 0
-        if not is_new:
-            offset = self._starting.offset_of(partition, records, self.group.committed(partition), log_ns)
+        offset = 0 if is_new else self._starting.offset_of(self._offsets(index, log_ns))
         return index, offset, None, self.split_ids[index], 0
 
     def split_of(self, split: object) -> PartitionSplit:
@@ -128,21 +127,24 @@ class KafkaSource:
 
     def start_of(self, index: int, offset: int, log_ns: int) -> int:
         """Returns where a reader that gets a partition at this time of the log starts. Raises BadInput without an offset."""
+        return self._starting.start_of(self._offsets(index, log_ns), offset)
+
+    def _offsets(self, index: int, start_ns: int | None) -> PartitionOffsets:
         partition = self.partitions[index]
-        return self._starting.start_of(partition, self._records[index], offset, self.group.committed(partition), log_ns)
+        return PartitionOffsets(partition, self._records[index], self.group.committed(partition), start_ns)
 
     def _stop_of(self, index: int) -> int | None:
         """Returns the offset at which a reader stops; None: never."""
         if self._stopping is None:
             return None
-        partition, committed = self.partitions[index], self.group.committed(self.partitions[index])
-        stop = self._stopping.offset_of(partition, self._records[index], committed, None)
-        if stop == COMMITTED and committed is None:
+        known = self._offsets(index, None)
+        stop = self._stopping.offset_of(known)
+        if stop == COMMITTED and known.committed is None:
             raise BadInput(
-                f"KafkaSource: partition {partition} stops at the committed offset, but the group {self.group.group_id!r} "
+                f"KafkaSource: partition {known.partition} stops at the committed offset, but the group {self.group.group_id!r} "
                 "has committed none"
             )
-        return committed if stop == COMMITTED else stop
+        return known.committed if stop == COMMITTED else stop
 
     def owner_of(self, index: int, readers: int) -> int:
         """Returns the reader of a partition. Flink: KafkaSourceEnumerator.getSplitOwner."""
@@ -300,7 +302,7 @@ class KafkaSourceBuilder:
             )
 
     def _may_read(self, partition: KafkaTopicPartition, records: Sequence[TopicRecord]) -> bool:
-        offset = self._starting.offset_of(partition, records, 0, 0)
+        offset = self._starting.offset_of(PartitionOffsets(partition, records, 0, 0))
         is_latest = self._starting.reset_strategy is KafkaOffsetResetStrategy.LATEST
         return offset < len(records) or (offset > len(records) and not is_latest)
 

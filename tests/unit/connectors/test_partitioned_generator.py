@@ -189,6 +189,18 @@ def test_restored_enumerator_discovers_what_was_created_meanwhile_and_goes_on_in
     assert [assigned(run, at_ms) for at_ms in (64, 65, 89, 90)] == [1, 2, 2, 3]
 
 
+def test_new_run_discovers_by_the_time_of_the_log() -> None:
+    """It starts from a savepoint of 40 ms, and its own clock at 0."""
+    parts = (Partition(100), Partition(100, from_ms=90))
+    run = CoordinatedSource(source(*parts), 1)
+    run.advance_to(40 * NS_PER_MS)
+    run.trigger()
+    run.snapshot(0)
+    restored = CoordinatedSource(source(*parts, discovery_interval_ms=25), 1, run.completed)
+    restored.settle()
+    assert [assigned(restored, at_ms) for at_ms in (49, 50)] == [1, 2]
+
+
 def test_backlog_ends_when_all_records_of_start_are_read() -> None:
     """Rule 12.43."""
     run = CoordinatedSource(source(Partition(100, start_lag=2), Partition(100), Partition(100, start_lag=1)), 2)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
+from itertools import chain
 
 from mypy_extensions import mypyc_attr
 
@@ -11,8 +13,8 @@ from flowsim.mailbox.mail import MailOptions
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stored_timers import restore_timers, stored_timers
 from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, StreamOperator
-from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
+from flowsim.state.snapshots.deferred_key_groups import NO_CELLS, CopiedCells, DeferredKeyGroups
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredCell, TimerStream
 from flowsim.state.state_changes import StateChanges
@@ -74,6 +76,7 @@ class KeyedOperator(StreamOperator):
         "time_services",
         "key_facts",
         "state_changes",
+        "_key_groups",
         "_move_state",
         "_watermark_processor",
     )
@@ -84,6 +87,7 @@ class KeyedOperator(StreamOperator):
     key_selector: KeySelector
     state: KeyedStateBackend
     time_services: InternalTimeServiceManager
+    _key_groups: KeyGroups
     _move_state: Callable[[object, object], None]
     _watermark_processor: MailboxWatermarkProcessor | None
     key_facts: KeyFacts | None
@@ -112,11 +116,11 @@ class KeyedOperator(StreamOperator):
         self.state.on_move_changed = self._keep_move
         self._keep_move()
         full = trace.full if trace is not None else None
-        groups = KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type)
+        self._key_groups = KeyGroups(ctx.key_group_range, ctx.max_parallelism, ctx.key_type)
         # In BATCH mode all timers of a key fire at its end.
         processing_time = NoSystemTimers(ctx.processing_time) if ctx.is_batch else ctx.processing_time
         self.time_services = ctx.components.create_time_service_manager(
-            self, processing_time, ctx.operator_index, full, self.key_facts, groups, ctx.cancellation
+            self, processing_time, ctx.operator_index, full, self.key_facts, self._key_groups, ctx.cancellation
         )
 
     def _keep_move(self) -> None:
@@ -182,16 +186,16 @@ class KeyedOperator(StreamOperator):
     def snapshot_keyed_state(self) -> tuple[KeyedStateStream | None, TimerStream | None]:
         """Returns consistent copies of the keyed state, with that of ``own_cells``, and of the timers."""
         cells, kinds = self.state.snapshot()
-        for key_group, cell in self.own_cells():
-            cells.setdefault(key_group, []).append(cell)
-            kinds.setdefault(cell.state, "operator")
-        stored = {
-            group: tuple(_in_namespace(cell, self.stored_namespace(cell.namespace)) for cell in cells[group])
-            for group in sorted(cells)
-            if cells[group]
-        }
-        timers = stored_timers(self.time_services, self.key_group_of, self.stored_namespace)
-        return KeyedStateStream(stored, kinds), TimerStream(timers)
+        stored = [
+            (group, _in_namespace(cell, self.stored_namespace(cell.namespace)))
+            for group, of_group in cells.items()
+            for cell in of_group
+        ]
+        own = self.own_cells()
+        for name in own.states:
+            kinds.setdefault(name, "operator")
+        timers = stored_timers(self.time_services, self._key_groups, self.stored_namespace)
+        return KeyedStateStream(DeferredKeyGroups(partial(_all_cells, stored, own)), kinds), TimerStream(timers)
 
     def stored_namespace(self, namespace: object) -> object:
         """Returns the plain form in which checkpoints store a namespace of the operator's state and timers."""
@@ -201,13 +205,9 @@ class KeyedOperator(StreamOperator):
         """Returns the namespace of a stored form."""
         return stored
 
-    def own_cells(self) -> Iterable[tuple[int, StoredCell]]:
-        """Yields key group and plain cells of what the operator keeps outside its keyed state; by default nothing."""
-        return ()
-
-    def key_group_of(self, key: object) -> int:
-        """Returns the key group of a key (rule 1.18)."""
-        return assign_to_key_group(key, self.ctx.max_parallelism, self.ctx.key_type)
+    def own_cells(self) -> CopiedCells:
+        """Returns copies of what the operator keeps outside its keyed state; by default nothing."""
+        return NO_CELLS
 
     def snapshot_timers(self) -> dict[int, TimersOfKeyGroup]:
         """Returns the timers of every key group of this subtask (rule 9.15)."""
@@ -227,6 +227,10 @@ class KeyedOperator(StreamOperator):
                     f"operator {self.ctx.operator_name}: key group {group} is not one of {groups.start} to {groups.end}"
                 )
         self.time_services.restore_timers(snapshots)
+
+
+def _all_cells(stored: list[tuple[int, StoredCell]], own: CopiedCells) -> Iterable[tuple[int, StoredCell]]:
+    return chain(stored, own.create())
 
 
 def _in_namespace(cell: StoredCell, namespace: object) -> StoredCell:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Final
 
 from flowsim.errors import BadInput, ValueNotAllowed
-from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.windowing.assigners.count_windows import CountWindow
 from flowsim.operators.windowing.evictors import TimestampedValue
 from flowsim.operators.windowing.merging_windows import MergingWindows, Pairs
@@ -15,7 +15,9 @@ from flowsim.operators.windowing.window_contents import Pane
 from flowsim.operators.windowing.window_observer import RecordedPane
 from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, TimeWindow, Window
 from flowsim.state.keyed_state import KeyedStateBackend
+from flowsim.state.snapshots.deferred_key_groups import CopiedCells
 from flowsim.state.snapshots.stored_streams import StoredCell
+from flowsim.timers.key_groups import KeyGroups
 from flowsim.values.closed_set import checked_copy
 from flowsim.values.keys import key_of_state_key, state_key
 
@@ -55,23 +57,41 @@ def restored_namespace(stored: object) -> Hashable:
     return stored  # None or a str
 
 
-def window_cells(
-    operator: KeyedOperator, panes: PaneStore, merging: MergingWindows | None
-) -> Iterator[tuple[int, StoredCell]]:
-    """Yields key group and cell of all window contents and merging sets, as plain copies."""
-    keys = _Keys(operator)
+def window_cells(key_groups: KeyGroups, panes: PaneStore, merging: MergingWindows | None) -> CopiedCells:
+    """Returns plain copies of all window contents and merging sets. Raises ValueNotAllowed and BadInput."""
+    contents: list[tuple[object, dict[object, object]]] = []
+    summaries: dict[tuple[object, object], object] = {}
     for window, panes_of_window in panes.by_window.items():
+        stored = stored_namespace(window)
+        contents.append((stored, _stored_panes(panes_of_window)))
         for key_id, pane in panes_of_window.items():
-            group, key = keys.of(key_id)
-            yield group, StoredCell(_CONTENTS, window, key, _stored_pane(pane))
             if isinstance(pane, RecordedPane):
-                summary = (pane.rows, pane.fingerprint_sum, pane.fingerprint_xor)
-                yield group, StoredCell(_SUMMARY, window, key, summary)
+                summaries[stored, key_id] = (pane.rows, pane.fingerprint_sum, pane.fingerprint_xor)
+    sets: dict[object, object] = {}
     if merging is not None:
         for key_id, pairs in merging.pairs.items():
+            sets[key_id] = [(stored_namespace(window), stored_namespace(of_state)) for window, of_state in pairs]
+    used = ((_CONTENTS, contents), (_SUMMARY, summaries), (_MERGING, sets))
+    names = [name for name, copies in used if copies]
+    return CopiedCells(names, partial(_rows, key_groups, contents, summaries, sets))
+
+
+def _rows(
+    key_groups: KeyGroups,
+    contents: list[tuple[object, dict[object, object]]],
+    summaries: dict[tuple[object, object], object],
+    sets: dict[object, object],
+) -> Iterator[tuple[int, StoredCell]]:
+    keys = _Keys(key_groups)
+    for window, panes in contents:
+        for key_id, content in panes.items():
             group, key = keys.of(key_id)
-            stored = [(stored_namespace(window), stored_namespace(state_window)) for window, state_window in pairs]
-            yield group, StoredCell(_MERGING, None, key, stored)
+            yield group, StoredCell(_CONTENTS, window, key, content)
+            if (window, key_id) in summaries:
+                yield group, StoredCell(_SUMMARY, window, key, summaries[window, key_id])
+    for key_id, pairs in sets.items():
+        group, key = keys.of(key_id)
+        yield group, StoredCell(_MERGING, None, key, pairs)
 
 
 def restore_windows(
@@ -102,14 +122,19 @@ def restore_windows(
             merging.pairs[state_key(cell.key)] = pairs
 
 
-def _stored_pane(pane: Pane) -> object:
-    content = pane.pane if isinstance(pane, RecordedPane) else pane
-    if isinstance(content, list) and content and isinstance(content[0], TimestampedValue):
-        content = [(element.value, element.timestamp) for element in content]
+def _stored_panes(panes: dict[object, Pane]) -> dict[object, object]:
+    """Returns plain copies of the panes of a window."""
     try:
-        return checked_copy(content)
+        return {key_id: checked_copy(_plain(pane)) for key_id, pane in panes.items()}
     except ValueNotAllowed as refused:
         raise ValueNotAllowed(f"window contents cannot be stored in a checkpoint: {refused}") from None
+
+
+def _plain(pane: Pane) -> object:
+    content = pane.pane if isinstance(pane, RecordedPane) else pane
+    if isinstance(content, list) and content and isinstance(content[0], TimestampedValue):
+        return [(element.value, element.timestamp) for element in content]
+    return content
 
 
 def _recorded_pane(pane: Pane, summary: object) -> RecordedPane:
@@ -122,15 +147,15 @@ def _recorded_pane(pane: Pane, summary: object) -> RecordedPane:
 class _Keys:
     """The key and key group of the identity of a key; timers have the keys themselves."""
 
-    __slots__ = ("_operator", "_keys")
+    __slots__ = ("_key_groups", "_keys")
 
-    def __init__(self, operator: KeyedOperator) -> None:
-        self._operator = operator
+    def __init__(self, key_groups: KeyGroups) -> None:
+        self._key_groups = key_groups
         self._keys: dict[object, tuple[int, object]] = {}
 
     def of(self, key_id: object) -> tuple[int, object]:
         group_and_key = self._keys.get(key_id)
         if group_and_key is None:
             key = key_of_state_key(key_id)
-            group_and_key = self._keys[key_id] = (self._operator.key_group_of(key), key)
+            group_and_key = self._keys[key_id] = (self._key_groups.of(key), key)
         return group_and_key

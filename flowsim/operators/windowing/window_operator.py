@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from random import Random
 
 from mypy_extensions import mypyc_attr
@@ -39,8 +39,8 @@ from flowsim.operators.windowing.window_observer import (
     WindowObserver,
 )
 from flowsim.operators.windowing.windows import Window
+from flowsim.state.snapshots.deferred_key_groups import CopiedCells
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
-from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_timer import InternalTimer
@@ -146,9 +146,9 @@ class WindowOperator(KeyedOperator):
         """True if the contents are the records with their timestamps, for an evictor."""
         return False
 
-    def own_cells(self) -> Iterable[tuple[int, StoredCell]]:
-        """Yields the window contents and the merging sets."""
-        return window_cells(self, self.panes, self.merging)
+    def own_cells(self) -> CopiedCells:
+        """Returns copies of the window contents and the merging sets."""
+        return window_cells(self._key_groups, self.panes, self.merging)
 
     def stored_namespace(self, namespace: object) -> object:
         """Returns the plain form of a window."""

@@ -57,6 +57,12 @@ def ns_per_fact(measured: dict[str, Measured], name: str) -> float | None:
     return None
 
 
+def times_without_checkpoints(measured: dict[str, Measured], name: str) -> float | None:
+    """How many times longer than without checkpoints; None where the variant takes none."""
+    without = measured.get(flowsim_variants.CHECKPOINT_COSTS.get(name, ""))
+    return None if without is None else measured[name].median_seconds / without.median_seconds
+
+
 def report(measured: dict[str, Measured], jobs: list[MeasuredJob], wired: list[WiringCost]) -> dict[str, object]:
     """All figures as plain values."""
     bare_seconds = measured[baselines.BARE].median_seconds
@@ -80,6 +86,7 @@ def report(measured: dict[str, Measured], jobs: list[MeasuredJob], wired: list[W
                 "times_simpy": None if simpy is None else simpy.median_seconds / one.median_seconds,
                 "facts_per_record": one.facts / one.records,
                 "ns_per_fact": ns_per_fact(measured, one.name),
+                "times_without_checkpoints": times_without_checkpoints(measured, one.name),
             }
             for one in measured.values()
         ],
@@ -108,7 +115,15 @@ def throughput_table(measured: dict[str, Measured]) -> Table:
     )
     table = Table(title=title, caption="all results verified")
     table.add_column("variant")
-    columns = ("k records / CPU s", "x bare", "x SimPy", "CPU s (min .. max)", "facts / record", "ns / fact")
+    columns = (
+        "k records / CPU s",
+        "x bare",
+        "x SimPy",
+        "CPU s (min .. max)",
+        "facts / record",
+        "ns / fact",
+        "x no checkpoints",
+    )
     for column in columns:
         table.add_column(column, justify="right")
     bare_seconds = measured[baselines.BARE].median_seconds
@@ -116,6 +131,7 @@ def throughput_table(measured: dict[str, Measured]) -> Table:
     for one in measured.values():
         seconds = one.median_seconds
         fact_ns = ns_per_fact(measured, one.name)
+        times_without = times_without_checkpoints(measured, one.name)
         table.add_row(
             one.name,
             f"{one.thousand_records_per_second:.0f}",
@@ -124,6 +140,7 @@ def throughput_table(measured: dict[str, Measured]) -> Table:
             f"{seconds:.3f} ({min(one.cpu_seconds):.3f} .. {max(one.cpu_seconds):.3f})",
             f"{one.facts / one.records:.2f}" if one.facts else "-",
             "-" if fact_ns is None else f"{fact_ns:.0f}",
+            "-" if times_without is None else f"{times_without:.2f}",
         )
     return table
 
@@ -191,7 +208,7 @@ def main() -> None:
         return
     console = Console()
     if not console.is_terminal:
-        console = Console(width=140)
+        console = Console(width=160)
     console.print(throughput_table(measured))
     if no_flink:
         console.print(f"Without the real Flink: {no_flink}")

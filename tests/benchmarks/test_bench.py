@@ -22,6 +22,8 @@ def test_variants_agree_and_figures_are_json() -> None:
     assert next(row["variant"] for row in figures["w1"]) == "bare loop"
     assert {row["records"] for row in figures["w1"]} == {12345}
     assert all(row["thousand_records_per_cpu_second"] > 0 for row in figures["w1"])
+    compared = [row["variant"] for row in figures["w1"] if row["times_without_checkpoints"] is not None]
+    assert compared == [f"flowsim, virtual clock, {kind} checkpoints" for kind in ("aligned", "unaligned")]
 
 
 def test_variant_with_wrong_result_stops_benchmark() -> None:

@@ -12,7 +12,7 @@ from flowsim.operators.windowing.evictors import TimestampedValue
 from flowsim.operators.windowing.merging_windows import MergingWindows, Pairs
 from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.window_contents import Pane
-from flowsim.operators.windowing.window_observer import RecordedPane
+from flowsim.operators.windowing.window_observer import RecordedContents, RecordedPane
 from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, TimeWindow, Window
 from flowsim.state.keyed_state import KeyedStateBackend
 from flowsim.state.snapshots.deferred_key_groups import CopiedCells
@@ -25,6 +25,9 @@ _CONTENTS: Final = "window-contents"
 _MERGING: Final = "merging-window-set"
 _SUMMARY: Final = "flowsim-window-summary"
 """The recorded summary of contents (table ``window_fire``); only in checkpoints of recorded runs."""
+
+_Contents = tuple[object, list[object], list[object]]
+"""A window in its plain form, the identities of its keys, and the contents of each."""
 
 
 def stored_namespace(namespace: object) -> object:
@@ -59,14 +62,16 @@ def restored_namespace(stored: object) -> Hashable:
 
 def window_cells(key_groups: KeyGroups, panes: PaneStore, merging: MergingWindows | None) -> CopiedCells:
     """Returns plain copies of all window contents and merging sets. Raises ValueNotAllowed and BadInput."""
-    contents: list[tuple[object, dict[object, object]]] = []
+    contents: list[_Contents] = []
     summaries: dict[tuple[object, object], object] = {}
     for window, panes_of_window in panes.by_window.items():
         stored = stored_namespace(window)
-        contents.append((stored, _stored_panes(panes_of_window)))
-        for key_id, pane in panes_of_window.items():
-            if isinstance(pane, RecordedPane):
-                summaries[stored, key_id] = (pane.rows, pane.fingerprint_sum, pane.fingerprint_xor)
+        plain = [_plain(pane) for pane in panes_of_window.values()]
+        contents.append((stored, list(panes_of_window), _checked_copies(plain)))
+        if isinstance(panes.contents, RecordedContents):
+            for key_id, pane in panes_of_window.items():
+                if isinstance(pane, RecordedPane):
+                    summaries[stored, key_id] = (pane.rows, pane.fingerprint_sum, pane.fingerprint_xor)
     sets: dict[object, object] = {}
     if merging is not None:
         for key_id, pairs in merging.pairs.items():
@@ -78,13 +83,13 @@ def window_cells(key_groups: KeyGroups, panes: PaneStore, merging: MergingWindow
 
 def _rows(
     key_groups: KeyGroups,
-    contents: list[tuple[object, dict[object, object]]],
+    contents: list[_Contents],
     summaries: dict[tuple[object, object], object],
     sets: dict[object, object],
 ) -> Iterator[tuple[int, StoredCell]]:
     keys = _Keys(key_groups)
-    for window, panes in contents:
-        for key_id, content in panes.items():
+    for window, key_ids, copies in contents:
+        for key_id, content in zip(key_ids, copies, strict=True):
             group, key = keys.of(key_id)
             yield group, StoredCell(_CONTENTS, window, key, content)
             if (window, key_id) in summaries:
@@ -122,10 +127,16 @@ def restore_windows(
             merging.pairs[state_key(cell.key)] = pairs
 
 
-def _stored_panes(panes: dict[object, Pane]) -> dict[object, object]:
-    """Returns plain copies of the panes of a window."""
+def _checked_copies(contents: list[object]) -> list[object]:
+    """Returns copies of the contents of a window. Raises ValueNotAllowed."""
     try:
-        return {key_id: checked_copy(_plain(pane)) for key_id, pane in panes.items()}
+        copies = checked_copy(contents)  # All at once: a call for each would take more time than everything else.
+        if isinstance(copies, list):
+            return copies
+    except ValueNotAllowed:
+        pass  # In the list, a content is nested one level deeper.
+    try:
+        return [checked_copy(content) for content in contents]
     except ValueNotAllowed as refused:
         raise ValueNotAllowed(f"window contents cannot be stored in a checkpoint: {refused}") from None
 

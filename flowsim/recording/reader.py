@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Container, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -26,7 +26,7 @@ from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manif
 from flowsim.recording.parquet_part import arrow_schema, as_numpy, from_rows, known_table, table_file, to_packed
 from flowsim.recording.recorded_file import RECORDING, damaged, part_name
 from flowsim.recording.spark_views import register_views
-from flowsim.recording.table_file import opened, part_content
+from flowsim.recording.table_file import open_file, part_content, reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,10 @@ _GRAPH_NAMES = frozenset(table.name for table in GRAPH_TABLES)
 
 _NUMBERS_FROM_0: Final = frozenset({"task", TASK_ATTEMPT.name})
 """Columns of tables of facts that number tasks and their attempts."""
+
+
+_MOST_OPEN_BYTES: Final = 1 << 26
+"""Of the parts that stay open."""
 
 
 class Recording:
@@ -68,6 +72,8 @@ class Recording:
         """The number of rows per table of each complete epoch."""
         self._rows: dict[str, list[tuple[int | str, ...]]] = {}
         self._time_bounds: dict[tuple[str, int], tuple[int, int]] = {}
+        self._open: dict[tuple[str, int], tuple[pq.ParquetFile, int]] = {}
+        """Parts in memory, compressed, with their bytes; the one that was opened last at the end."""
 
     @classmethod
     def open(cls, path: str | Path, location: str = "", limits: Limits = DEFAULT_LIMITS) -> Self:
@@ -125,8 +131,7 @@ class Recording:
         for epoch, marker in enumerate(self.markers):
             for table in marker.parts:
                 if table in tables:
-                    with self._opened(table, epoch):
-                        continue
+                    self._checked(table, epoch, self._content(table, epoch))
 
     def row_count(self, table: str) -> int:
         """Returns the number of rows in the complete epochs."""
@@ -175,7 +180,7 @@ class Recording:
         names = [column.name for column in TABLES[table].stored_columns] if columns is None else list(columns)
         if table not in self.epochs[epoch]:
             return pa.Table.from_batches([], arrow_schema(TABLES[table])).select(names)
-        with self._opened(table, epoch) as file:
+        with self._reading(table, epoch) as file:
             rows = file.read(columns=names, use_threads=False)
         for name in _NUMBERS_FROM_0.intersection(names):
             least = as_numpy(rows[name]).min(initial=0)
@@ -194,7 +199,7 @@ class Recording:
 
     def _read_time_bounds(self, table: str, epoch: int) -> tuple[int, int]:
         position = TABLES[table].names.index("time_ns")
-        with self._opened(table, epoch) as file:
+        with self._reading(table, epoch) as file:
             columns = [file.metadata.row_group(group).column(position) for group in range(file.num_row_groups)]
             statistics = [
                 column.statistics for column in columns if column.is_stats_set and column.statistics.has_min_max
@@ -203,10 +208,25 @@ class Recording:
             raise damaged(self.directory / table / part_name(epoch), "has no bounds of time_ns")
         return min(each.min for each in statistics), max(each.max for each in statistics)
 
-    def _opened(self, table: str, epoch: int) -> AbstractContextManager[pq.ParquetFile]:
+    @contextmanager
+    def _reading(self, table: str, epoch: int) -> Iterator[pq.ParquetFile]:
+        """An open part; the parts that were opened last stay open."""
+        path = self.directory / table / part_name(epoch)
+        if (table, epoch) not in self._open:
+            content = self._content(table, epoch)
+            self._open[table, epoch] = self._checked(table, epoch, content), len(content)
+            while len(self._open) > 1 and sum(size for _, size in self._open.values()) > _MOST_OPEN_BYTES:
+                del self._open[next(iter(self._open))]
+        with reading(RECORDING, path):
+            yield self._open[table, epoch][0]
+
+    def _content(self, table: str, epoch: int) -> bytes:
         about, path = self.markers[epoch].parts[table], self.directory / table / part_name(epoch)
-        content = part_content(RECORDING, path, about.rows, about.sha256, self.limits)
-        return opened(path, table_file(TABLES[table]), about.rows, content, self.limits)
+        return part_content(RECORDING, path, about.rows, about.sha256, self.limits)
+
+    def _checked(self, table: str, epoch: int, content: bytes) -> pq.ParquetFile:
+        path, rows = self.directory / table / part_name(epoch), self.markers[epoch].parts[table].rows
+        return open_file(path, table_file(TABLES[table]), rows, content, self.limits)
 
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
         """Returns the rows of a fact table as tuples; cached."""

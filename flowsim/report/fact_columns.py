@@ -8,11 +8,13 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from flowsim.facts.checkpoint_tables import COMMITTABLES, SOURCE_POSITIONS, STORED_STATE
 from flowsim.facts.schema import ASYNC_ELEMENTS, LATE_DROP, SENT, WINDOW_INTAKE
 from flowsim.history.run_span import start_of
 from flowsim.recording.merged_facts import MergedRows, Selection, merged_rows
+from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import bounded
 from flowsim.report.exact_parts import Bools, ExactPart, is_inside
@@ -41,30 +43,28 @@ _JOINED: Final = ("kind", "timestamp", "record")
 """Columns of ``received`` that are given less those of the sent element."""
 
 
-@dataclass(slots=True)
 class Numbering:
     """Fingerprints by dense numbers from 1, in the order of first use; 0 stays 0."""
 
-    _known: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    _numbers: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    _in_order: list[Ints] = field(default_factory=list)
+    def __init__(self) -> None:
+        self._places: list[tuple[list[Ints], int]] = []
+        self._parts: list[Ints] = [np.zeros(1, dtype=np.int64)]
 
-    def of(self, fingerprints: Ints) -> Ints:
-        """The numbers; new fingerprints get the next ones."""
-        unique, first = np.unique(fingerprints, return_index=True)
-        is_new = ~np.isin(unique, self._known, assume_unique=True)
-        fresh = fingerprints[np.sort(first[is_new])]
-        self._in_order.append(fresh)
-        known = np.concatenate((self._known, fresh))
-        numbers = np.concatenate((self._numbers, len(self._numbers) + np.arange(len(fresh))))
-        order = np.argsort(known, kind="stable")
-        self._known, self._numbers = known[order], numbers[order]
-        return self._numbers[np.searchsorted(self._known, fingerprints)]
+    def append(self, column: list[Ints], fingerprints: Ints) -> None:
+        """Adds a part to a column, whose fingerprints become numbers when all parts are known."""
+        self._places.append((column, len(column)))
+        self._parts.append(fingerprints)
+        column.append(fingerprints)
 
-    @property
-    def fingerprints(self) -> Ints:
-        """Of the numbers from 1."""
-        return np.concatenate(self._in_order) if self._in_order else np.zeros(0, dtype=np.int64)
+    def number(self) -> Ints:
+        """Replaces the fingerprints in all columns by numbers; returns the fingerprints of the numbers from 1."""
+        coded = pa.chunked_array(self._parts).dictionary_encode().chunks
+        numbers: Ints = as_numpy(pa.chunked_array([chunk.indices for chunk in coded])).astype(np.int64)
+        ends = np.cumsum([len(part) for part in self._parts])
+        for (column, place), part in zip(self._places, np.split(numbers, ends[:-1])[1:], strict=True):
+            column[place] = part
+        fingerprints: Ints = as_numpy(pa.chunked_array([coded[-1].dictionary]))
+        return fingerprints[1:]
 
 
 @dataclass(slots=True)
@@ -117,21 +117,24 @@ def read_facts(
             tasks[name].append(rows.column("task")[index])
             if name in seqs_of:
                 seqs_of[name].append(rows.column("seq")[index])
-            _append(
-                chunks[name],
-                {
-                    _new_name(column): _value(name, column, rows.column(column)[index], start_ns, keys, records)
-                    for column in rows.table.names
-                    if column not in _OMITTED
-                },
-            )
+            for column in rows.table.names:
+                if column in _OMITTED:
+                    continue
+                values, parts_of = rows.column(column)[index], chunks[name].setdefault(_new_name(column), [])
+                if column in _KEYS:
+                    keys.append(parts_of, values)
+                elif column in _RECORDS or _NAMES.get(name) == column:
+                    records.append(parts_of, values)
+                else:
+                    parts_of.append(bounded(values - start_ns if column in _TIMES else values))
+    of_keys, of_records = keys.number(), records.number()
     tables = {
         name: {column: np.concatenate(values) for column, values in columns.items()} for name, columns in chunks.items()
     }
     tables = {name: columns for name, columns in tables.items() if columns}
     of_tasks = {name: np.concatenate(values) for name, values in tasks.items() if values}
     of_rows = {name: np.concatenate(values) for name, values in seqs_of.items() if values}
-    return FactColumns(tables, of_tasks, keys.fingerprints, records.fingerprints, seqs, of_rows)
+    return FactColumns(tables, of_tasks, of_keys, of_records, seqs, of_rows)
 
 
 def _wanted(
@@ -162,14 +165,6 @@ def _steps(merged: MergedRows, first: int, start_ns: int, table_names: list[str]
         "step": np.arange(first, first + count), "time": times - start_ns, "task": tasks,
         "table": numbers[merged.table_of],
     }  # fmt: skip
-
-
-def _value(table: str, column: str, values: Ints, start_ns: int, keys: Numbering, records: Numbering) -> Ints:
-    if column in _KEYS:
-        return keys.of(values)
-    if column in _RECORDS or _NAMES.get(table) == column:
-        return records.of(values)
-    return bounded(values - start_ns if column in _TIMES else values)
 
 
 def numbers_of_names(facts: FactColumns) -> Ints:

@@ -29,7 +29,7 @@ from flowsim.report.causes import (
     late_sections,
 )
 from flowsim.report.checkpoint_facts import has_checkpoints, job_tables, points_of_job
-from flowsim.report.encoding import encoded
+from flowsim.report.encoding import Groups, encoded
 from flowsim.report.exact_parts import ExactPart, part_between, parts_around
 from flowsim.report.fact_columns import (
     STEPS,
@@ -319,21 +319,21 @@ def _steps_of(facts: FactColumns) -> _Section:
     columns = facts.tables.get(STEPS, {})
     if not columns:
         return _packed({"step": np.zeros(0, dtype=np.int64)}, {})
-    return _packed(columns, {TASK: columns["task"]})
+    return _packed(columns, {TASK: Groups(columns["task"])})
 
 
 def _section(facts: FactColumns, name: str, times: Ints, coverage: str) -> _Section:
     columns = facts.tables[name]
-    groups = {TASK: facts.tasks[name]}
+    groups = {TASK: Groups(facts.tasks[name])}
     if CHANNEL in columns:
-        groups[CHANNEL] = columns[CHANNEL]
+        groups[CHANNEL] = Groups(columns[CHANNEL])
     if name in WITH_RECORDS:
-        groups[TASK_AND_RECORD] = facts.tasks[name] * 2 + (columns["record"] > 0)
+        groups[TASK_AND_RECORD] = Groups(facts.tasks[name] * 2 + (columns["record"] > 0))
         columns = less_records(columns, times)
     return _packed(less_sent(facts.tables, columns) if name == RECEIVED.name else columns, groups, coverage)
 
 
-def _packed(columns: Mapping[str, Ints], groups: Mapping[str, Ints], coverage: str = _WHOLE) -> _Section:
+def _packed(columns: Mapping[str, Ints], groups: Mapping[str, Groups], coverage: str = _WHOLE) -> _Section:
     """Columns one after another."""
     described, parts = [], []
     for name, values in columns.items():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flowsim.report.causes import ARRIVAL_COLUMNS, ARRIVALS, CAUSE_COLUMNS, CAUSES
-from flowsim.report.encoding import Ints, decoded, from_varints
+from flowsim.report.encoding import Ints, decoded
 from flowsim.report.fact_columns import STEPS, WITH_RECORDS, sent_of
 from flowsim.report.payload import KEYS, RECORD_TIMES, TASK_AND_RECORD, Payload
 from flowsim.report.record_texts import RECORDS
@@ -79,6 +79,5 @@ def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> 
         known = {**groups, **found}
         if column["encoding"] == TASK_AND_RECORD:
             known[TASK_AND_RECORD] = groups["task"] * 2 + (found["record"] > 0)
-        found[column["name"]] = decoded(column["encoding"], parts[column["name"]], known)
-        assert len(from_varints(parts[column["name"]])) == about["rows"]
+        found[column["name"]] = decoded(column["encoding"], parts[column["name"]], about["rows"], known)
     return found

@@ -339,7 +339,8 @@ def _packed(columns: Mapping[str, Ints], groups: Mapping[str, Groups], coverage:
     for name, values in columns.items():
         usable = {key: group for key, group in groups.items() if key in _GROUPS_OF.get(name, _GROUPS)}
         encoding, data = encoded(values, usable)
-        described.append({"name": name, "encoding": encoding, "bytes": len(data)})
+        limits = [int(values.min()), int(values.max())] if len(values) else [0, 0]
+        described.append({"name": name, "encoding": encoding, "bytes": len(data), "limits": limits})
         parts.append(data)
     rows = len(next(iter(columns.values())))
     about = {"rows": rows, "coverage": coverage, "columns": described}

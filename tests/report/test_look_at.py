@@ -191,7 +191,7 @@ def test_report_in_parts_has_every_fact_around_each_moment(tmp_path: Path) -> No
     recording = unordered_records(tmp_path)
     whole = build_payload(recording, "out/run")
 
-    small = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - 15_000)
+    small = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - 17_000)
 
     steps = {(fact.task, fact.row[0]): step for step, fact in enumerate(merged_facts(recording, Selection()))}
     assert small.parts is not None

@@ -30,7 +30,7 @@ def test_report_in_parts_goes_to_parts_and_names_the_command_for_the_rest(browse
     recording = unordered_records(tmp_path)
     facts = list(merged_facts(recording, Selection()))
     whole = build_payload(recording, "out/run")
-    payload = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - 16_000)
+    payload = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - 18_000)
     assert payload.parts is not None
     (tmp_path / "report.html").write_text(html_of(payload))
     problems: list[str] = []
@@ -76,7 +76,7 @@ MARKS_OF_OVERVIEW = """
 def test_parts_and_counts_of_a_report_answer_to_the_pointer(open_report: OpenReport, tmp_path: Path) -> None:
     recording = unordered_records(tmp_path)
     whole = build_payload(recording, "out/run")
-    payload = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - 16_000)
+    payload = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - 18_000)
     assert payload.parts is not None
     Path(f"{recording.directory}.html").write_text(html_of(payload))
     page = open_report(recording, "#view=event-time")

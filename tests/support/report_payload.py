@@ -79,5 +79,7 @@ def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> 
         known = {**groups, **found}
         if column["encoding"] == TASK_AND_RECORD:
             known[TASK_AND_RECORD] = groups["task"] * 2 + (found["record"] > 0)
-        found[column["name"]] = decoded(column["encoding"], parts[column["name"]], about["rows"], known)
+        values = decoded(column["encoding"], parts[column["name"]], about["rows"], known)
+        assert column["limits"] == ([int(values.min()), int(values.max())] if len(values) else [0, 0])
+        found[column["name"]] = values
     return found

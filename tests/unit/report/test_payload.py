@@ -110,7 +110,7 @@ def unordered(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 
 def test_small_budget_gives_counts_of_all_facts_and_parts_around_points_of_interest(unordered: Recording) -> None:
     whole = build_payload(unordered, "out/run")
-    budget = size(whole) - 17_000
+    budget = size(whole) - 18_700
     small = build_payload(unordered, "out/run", budget_bytes=budget)
     found, facts = decode(small), list(merged_facts(unordered, Selection()))
 

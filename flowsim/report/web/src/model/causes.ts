@@ -1,6 +1,7 @@
 /** Why records were late, or not although they were behind the watermark: what ``flowsim why`` says, as flowsim/report/causes.py writes it. */
 
 import { undoDifferences, varints } from "../decode";
+import { once } from "./columns";
 import { countUpTo, type Explained, type Facts } from "./facts";
 import type { Names } from "./names";
 import { count, eventTime, eventTimeSpan, moment, windowText } from "./text";
@@ -51,17 +52,65 @@ export interface Chain {
 }
 
 export class Causes {
-  /** By record its row in the table, its shape, and its row in that. */
-  private readonly rows: Float64Array;
-  private readonly shapeOf: Float64Array;
-  private readonly rowInShape: Uint32Array;
-  private readonly links: Float64Array[][];
-  private readonly tables: Float64Array[][];
+  private readonly read = once(() => new Explanations(this.facts, this.table));
 
   constructor(
     private readonly facts: Facts,
     private readonly names: Names,
     /** The table of the facts that statements are about. */
+    private readonly table: Explained,
+  ) {}
+
+  /** null: the report has none. ``place``: of the fact that the statement is about. */
+  at(place: number): Chain | null {
+    if (this.facts.nameAt(place) !== this.table) return null;
+    const read = this.read();
+    const record = countUpTo(read.rows, this.facts.row[place]!) - 1;
+    if (read.rows[record] !== this.facts.row[place]) return null;
+    const [statement, ...causes] = read.linksOf(record).map(([wording, link]) => this.cause(read, wording, link));
+    return { statement: statement!, causes };
+  }
+
+  private cause(read: Explanations, number: number, row: number): Cause {
+    const { words, rules, lines, task, channel } = this.facts.explained[this.table].document.wordings[number]!;
+    const values = read.tables[number]!.map((column) => column[row]!);
+    const next = () => values.shift()!;
+    const text = this.text(words, next);
+    const details = lines.map((line) => this.text(line, next));
+    const seq = values.length ? next() : null;
+    const place = task === null || seq === null ? null : (this.facts.placeOf(task, seq) ?? null);
+    return { text, rules, details, task, seq, place, channel };
+  }
+
+  private text(words: Words, next: () => number): string {
+    return words.map((part) => (typeof part === "string" ? part : this.quantity(part[0], next))).join("");
+  }
+
+  private quantity(kind: string, next: () => number): string {
+    switch (kind) {
+      case "EventTime": return eventTime(next());
+      case "EventTimeSpan": return eventTimeSpan(next());
+      case "Moment": return moment(next());
+      case "RecordCount": return count(next(), "record");
+      case "Window": return windowText(next(), next());
+      case "RecordValue": return this.names.record(next()) || "(its value is not in the report)";
+      case "KeyValue": return this.names.key(next());
+      default: throw new Error(`the report has a quantity of kind ${kind}, which this page does not know`);
+    }
+  }
+}
+
+/** The decoded columns of the explanations of one table. */
+class Explanations {
+  /** By record its row in the table, its shape, and its row in that. */
+  readonly rows: Float64Array;
+  private readonly shapeOf: Float64Array;
+  private readonly rowInShape: Uint32Array;
+  private readonly links: Float64Array[][];
+  readonly tables: Float64Array[][];
+
+  constructor(
+    private readonly facts: Facts,
     private readonly table: Explained,
   ) {
     const { document } = facts.explained[table];
@@ -73,16 +122,7 @@ export class Causes {
     this.tables = this.readTables(document);
   }
 
-  /** null: the report has none. ``place``: of the fact that the statement is about. */
-  at(place: number): Chain | null {
-    if (this.facts.nameAt(place) !== this.table) return null;
-    const record = countUpTo(this.rows, this.facts.row[place]!) - 1;
-    if (this.rows[record] !== this.facts.row[place]) return null;
-    const [statement, ...causes] = this.linksOf(record).map(([wording, link]) => this.cause(wording, link));
-    return { statement: statement!, causes };
-  }
-
-  private linksOf(record: number): [wording: number, row: number][] {
+  linksOf(record: number): [wording: number, row: number][] {
     const shape = this.shapeOf[record]!;
     const { wordings } = this.facts.explained[this.table].document.shapes[shape]!;
     return wordings.map((wording, at) => [wording, this.links[shape]![at]![this.rowInShape[record]!]!]);
@@ -120,36 +160,8 @@ export class Causes {
   }
 
   private column([encoding, , offset, bytes]: Column, rows: number, base: ((row: number) => number) | null): Float64Array {
-    const values = varints(this.facts.explained[this.table].columns, offset, bytes, rows);
+    const values = varints(this.facts.explained[this.table].columns.subarray(offset, offset + bytes), rows);
     if (encoding === "differences") undoDifferences(values, null);
     return base ? values.map((value, row) => value + base(row)) : values;
-  }
-
-  private cause(number: number, row: number): Cause {
-    const { words, rules, lines, task, channel } = this.facts.explained[this.table].document.wordings[number]!;
-    const values = this.tables[number]!.map((column) => column[row]!);
-    const next = () => values.shift()!;
-    const text = this.text(words, next);
-    const details = lines.map((line) => this.text(line, next));
-    const seq = values.length ? next() : null;
-    const place = task === null || seq === null ? null : (this.facts.placeOf(task, seq) ?? null);
-    return { text, rules, details, task, seq, place, channel };
-  }
-
-  private text(words: Words, next: () => number): string {
-    return words.map((part) => (typeof part === "string" ? part : this.quantity(part[0], next))).join("");
-  }
-
-  private quantity(kind: string, next: () => number): string {
-    switch (kind) {
-      case "EventTime": return eventTime(next());
-      case "EventTimeSpan": return eventTimeSpan(next());
-      case "Moment": return moment(next());
-      case "RecordCount": return count(next(), "record");
-      case "Window": return windowText(next(), next());
-      case "RecordValue": return this.names.record(next()) || "(its value is not in the report)";
-      case "KeyValue": return this.names.key(next());
-      default: throw new Error(`the report has a quantity of kind ${kind}, which this page does not know`);
-    }
   }
 }

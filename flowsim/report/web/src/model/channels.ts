@@ -1,7 +1,8 @@
 /** The buffers, credits and elements of each channel, as sorted places. */
 
 import type { Attempts } from "./attempts";
-import { countUpTo, type Facts } from "./facts";
+import { once } from "./columns";
+import { countUpTo, type Facts, type Table } from "./facts";
 import { Credit, Element, Kind, Side } from "./kinds";
 import type { Names } from "./names";
 
@@ -72,8 +73,9 @@ export interface ChannelState {
 
 export class ChannelFacts {
   readonly entries: Entry[] = [];
-  readonly buffers: Buffer[] = [];
-  readonly elements: Elements;
+  /** When their elements were read is only known after ``readElements``. */
+  private readonly all: Buffer[] = [];
+  private readonly allElements: () => Elements;
   readonly credits: Steps = { places: [], values: [] };
   readonly backlog: Steps = { places: [], values: [] };
   /** Sums: credits that the receiver granted, credits that the sender got, data buffers that the receiver took. */
@@ -82,7 +84,7 @@ export class ChannelFacts {
   private readonly taken: Steps = { places: [], values: [] };
   /** By their sequence number: numbers may be missing in a damaged recording. */
   private readonly byNumber = new Map<number, Buffer>();
-  private readonly sorted: Record<"queued" | "gone" | "sent" | "received" | "recycled" | "read", number[]>;
+  private readonly sorted: Record<"queued" | "gone" | "sent" | "received" | "recycled", number[]>;
   /** Entries with priority that wait, while the buffers are read. */
   private readonly urgent: number[] = [];
 
@@ -95,19 +97,28 @@ export class ChannelFacts {
   ) {
     this.readBuffers(facts, rows.buffers);
     this.readCredits(facts, rows.credits);
-    this.elements = this.readElements(facts, rows);
+    this.allElements = once(() => this.readElements(facts, rows));
     const places = (of: number[]) => of.filter(Number.isFinite).sort((one, other) => one - other);
     this.sorted = {
       queued: places(this.entries.map((entry) => entry.queued)),
       gone: runningMaximum(this.entries.map((entry) => entry.gone)),
-      sent: places(this.buffers.map((buffer) => buffer.sent)),
-      received: places(this.buffers.map((buffer) => buffer.received)),
-      recycled: places(this.buffers.filter((buffer) => !buffer.isEvent).map((buffer) => buffer.recycled)),
-      read: places(this.buffers.map((buffer) => buffer.firstRead)),
+      sent: places(this.all.map((buffer) => buffer.sent)),
+      received: places(this.all.map((buffer) => buffer.received)),
+      recycled: places(this.all.filter((buffer) => !buffer.isEvent).map((buffer) => buffer.recycled)),
     };
   }
 
+  get elements(): Elements {
+    return this.allElements();
+  }
+
+  get buffers(): readonly Buffer[] {
+    this.allElements();
+    return this.all;
+  }
+
   buffer(number: number): Buffer | undefined {
+    this.allElements();
     return this.byNumber.get(number);
   }
 
@@ -130,9 +141,10 @@ export class ChannelFacts {
     const queue = [...urgent, ...waiting.filter((entry) => entry.priority > place)];
     const sent = countUpTo(sorted.sent, place);
     const received = countUpTo(sorted.received, place);
-    const inFlight = this.buffers.slice(received, sent);
+    const inFlight = this.all.slice(received, sent);
     const last = queue.at(-1);
     const atReceiver = this.atReceiver(place, received);
+    if (atReceiver.length) this.allElements();
     return {
       channel: this.channel,
       queue: queue.map((entry) => entry.number),
@@ -153,7 +165,7 @@ export class ChannelFacts {
     const found: Buffer[] = [];
     let left = countUpTo(this.sorted.received, place) - countUpTo(this.sorted.recycled, place);
     for (let at = received - 1; at >= 0 && left > 0; at--) {
-      const buffer = this.buffers[at]!;
+      const buffer = this.all[at]!;
       if (buffer.isEvent) left--;
       else if (buffer.recycled > place) {
         found.push(buffer);
@@ -209,7 +221,7 @@ export class ChannelFacts {
             number, isEvent, hasPriority: kind === Kind.PRIORITY_EVENT, bytes: columns.bytes![row]!, sent: place, received: Infinity, firstRead: Infinity,
             lastRead: Infinity, recycled: Infinity, entry: entry?.number ?? -1, entryAt: entry ? at : -1,
           };
-          this.buffers.push(buffer);
+          this.all.push(buffer);
           this.byNumber.set(number, buffer);
           if (columns.credits![row]! >= 0) push(this.credits, place, columns.credits![row]!);
           if (columns.whole![row] && entry) this.leave(at, place);
@@ -242,7 +254,7 @@ export class ChannelFacts {
       entry.gone = Math.min(entry.gone, place);
       entry.finished = Math.min(entry.finished, place);
     }
-    for (const buffer of this.buffers) {
+    for (const buffer of this.all) {
       buffer.received = Math.min(buffer.received, place);
       if (!buffer.isEvent) buffer.recycled = Math.min(buffer.recycled, place);
     }
@@ -294,43 +306,55 @@ export class ChannelFacts {
    */
   private readElements(facts: Facts, rows: ChannelRows): Elements {
     const sent = facts.of("sent");
-    const received = facts.of("received");
-    const count = rows.sent.length;
-    const none = () => new Int32Array(count).fill(-1);
+    const { kind, position } = sent.columns;
+    const none = () => new Int32Array(rows.sent.length).fill(-1);
     const found = { sent: Int32Array.from(rows.sent), received: none(), buffer: none(), bufferAt: none() };
-    const data = [...this.buffers.keys()].filter((buffer) => !this.buffers[buffer]!.isEvent);
+    const data = [...this.all.keys()].filter((buffer) => !this.all[buffer]!.isEvent);
     const entries = [...this.entries.keys()].filter((entry) => !this.entries[entry]!.isEvent);
+    const queued = entries.map((entry) => this.entries[entry]!.queued);
+    const runs: { byPosition: number[]; barriers: Map<number, number> }[] = [];
     let entry = -1;
     let at = 0;
-    rows.sent.forEach((row, element) => {
+    for (let element = 0; element < found.sent.length; element++) {
+      const row = found.sent[element]!;
       const place = sent.places[row]!;
-      while (entry + 1 < entries.length && this.entries[entries[entry + 1]!]!.queued < place) entry++;
+      const { byPosition, barriers } = (runs[this.runAt(place)] ??= { byPosition: [], barriers: new Map() });
+      while (queued[entry + 1]! < place) entry++;
+      if (kind![row] === Element.UNALIGNED_BARRIER) {
+        barriers.set(sent.columns.timestamp![row]!, element);
+        continue;
+      }
+      byPosition[position![row]!] ??= element;
       const number = entries[entry] ?? -1;
-      if (sent.columns.kind![row] === Element.UNALIGNED_BARRIER) return;
-      const buffer = () => this.buffers[data[at]!];
-      while (at < data.length && (buffer()!.entryAt < number || buffer()!.sent < place)) at++;
-      if (buffer()?.entryAt !== number) return;
-      [found.buffer[element], found.bufferAt[element]] = [buffer()!.number, data[at]!];
-    });
-    const runs: { byPosition: number[]; barriers: Map<number, number> }[] = [];
-    rows.sent.forEach((row, element) => {
-      const { byPosition, barriers } = (runs[this.runAt(sent.places[row]!)] ??= { byPosition: [], barriers: new Map() });
-      if (sent.columns.kind![row] === Element.UNALIGNED_BARRIER) barriers.set(sent.columns.timestamp![row]!, element);
-      else byPosition[sent.columns.position![row]!] ??= element;
-    });
-    for (const row of rows.received) {
-      const place = received.places[row]!;
+      let buffer = this.all[data[at]!];
+      while (buffer && (buffer.entryAt < number || buffer.sent < place)) buffer = this.all[data[++at]!];
+      if (buffer?.entryAt !== number) continue;
+      found.buffer[element] = buffer.number;
+      found.bufferAt[element] = data[at]!;
+    }
+    this.readReceived(facts.of("received"), rows.received, runs, found);
+    return found;
+  }
+
+  private readReceived(
+    { places, columns }: Table,
+    rows: number[],
+    runs: { byPosition: number[]; barriers: Map<number, number> }[],
+    found: Elements,
+  ): void {
+    const { kind, position } = columns;
+    for (const row of rows) {
+      const place = places[row]!;
       const run = runs[this.runAt(place)];
-      const isBarrier = received.columns.kind![row] === Element.UNALIGNED_BARRIER;
-      const element = isBarrier ? run?.barriers.get(received.columns.timestamp![row]!) : run?.byPosition[received.columns.position![row]!];
+      const isBarrier = kind![row] === Element.UNALIGNED_BARRIER;
+      const element = isBarrier ? run?.barriers.get(columns.timestamp![row]!) : run?.byPosition[position![row]!];
       if (element === undefined) continue;
       found.received[element] = row;
-      const buffer = this.buffers[found.bufferAt[element]!];
+      const buffer = this.all[found.bufferAt[element]!];
       if (!buffer) continue;
       buffer.firstRead = Math.min(buffer.firstRead, place);
       buffer.lastRead = buffer.lastRead === Infinity ? place : Math.max(buffer.lastRead, place);
     }
-    return found;
   }
 }
 
@@ -370,7 +394,8 @@ export class Channels {
   ) {
     for (const table of ["buffers", "credits", "sent", "received"] as const) {
       const { rows, columns } = facts.of(table);
-      for (let row = 0; row < rows; row++) this.rowsOf(columns.channel![row]!)[table].push(row);
+      const { channel } = columns;
+      for (let row = 0; row < rows; row++) this.rowsOf(channel![row]!)[table].push(row);
     }
   }
 

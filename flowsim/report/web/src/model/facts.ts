@@ -1,8 +1,9 @@
 /** The facts of a recording in causal order, as typed arrays. */
 
-import { fromBase64, inflated, narrowed, undoDifferences, varints, type Ints } from "../decode";
+import { fromBase64, inflated, narrowed, type Ints } from "../decode";
 import type { CauseDocument } from "./causes";
-import type { Head, Section } from "./head";
+import { columnsOf, once, type Columns } from "./columns";
+import type { Head } from "./head";
 import type { RulesOfSection } from "./rules";
 
 const NONE = new Uint8Array(0);
@@ -10,7 +11,7 @@ const NONE = new Uint8Array(0);
 /** One table: columns, and for each row the place of the fact among all facts of the report. */
 export interface Table {
   readonly rows: number;
-  readonly columns: Readonly<Record<string, Ints>>;
+  readonly columns: Columns;
   readonly places: Uint32Array;
 }
 
@@ -36,18 +37,18 @@ export class Facts {
 
   private constructor(
     readonly tableNames: readonly string[],
-    steps: Record<string, Ints>,
+    steps: Columns,
     private readonly tables: Map<string, Table>,
     /** Keys as JSON, by number less 1. */
     readonly keys: readonly string[],
     /** Values of records as JSON, by number. */
-    readonly records: ReadonlyMap<number, string>,
+    readonly records: () => ReadonlyMap<number, string>,
     /** By name: counts of a recording of which only parts are here, and the facts of the job's side, which have no task. */
     readonly counts: ReadonlyMap<string, Table>,
     /** Why records were late or not, as ``Causes`` reads it. */
     readonly explained: Readonly<Record<Explained, { document: CauseDocument; columns: Uint8Array }>>,
     /** The page of the rules of Flink. */
-    readonly rules: readonly RulesOfSection[],
+    readonly rules: () => readonly RulesOfSection[],
     private readonly head: Head,
   ) {
     this.step = steps.step ?? NONE;
@@ -63,46 +64,30 @@ export class Facts {
 
   static async read(head: Head, body: string): Promise<Facts> {
     const bytes = fromBase64(body.trim());
-    const open = (section: Section) => inflated(bytes.slice(section.offset, section.offset + section.bytes));
-    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, causes: causesSection, cause_columns: columnsSection, arrivals: arrivalsSection, arrival_columns: arrivalColumnsSection, rules: rulesSection, ...others } = head.sections as Record<string, Section>;
-    const isFacts = (name: string) => others[name]!.coverage !== "overview" && others[name]!.coverage !== "job";
-    const chosen = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(others).filter(([name]) => wanted(name)));
-    const sections = chosen(isFacts);
+    const names = Object.keys(head.sections);
+    const opened = await Promise.all(names.map((name) => {
+      const { offset, bytes: length } = head.sections[name]!;
+      return inflated(bytes.slice(offset, offset + length));
+    }));
+    const data = (name: string) => opened[names.indexOf(name)]!;
+    const columns = (name: string) => columnsOf(head.sections[name]!, data(name));
+    const steps = columns("steps");
+    const tables = tablesOf(head, steps, data);
     const counts = new Map<string, Table>();
-    for (const [name, section] of Object.entries(chosen((one) => !isFacts(one)))) {
-      counts.set(name, { rows: section.rows, columns: decodeColumns(section, await open(section), {}, null), places: EMPTY.places });
+    for (const name of names) {
+      const { rows, coverage } = head.sections[name]!;
+      if (isCounted(coverage)) counts.set(name, { rows, columns: columns(name), places: EMPTY.places });
     }
-    const [steps, texts, keys, times, causes, causeColumns, arrivals, arrivalColumns, rules, ...opened] = await Promise.all([
-      open(stepsSection!).then((data) => decodeColumns(stepsSection!, data, {}, null)),
-      open(recordsSection!).then((data) => json<Texts>(data)),
-      open(keysSection!).then((data) => json<string[]>(data)),
-      open(timesSection!).then((data) => decodeColumns(timesSection!, data, {}, null).timestamp!),
-      open(causesSection!).then((data) => json<CauseDocument>(data)),
-      open(columnsSection!),
-      open(arrivalsSection!).then((data) => json<CauseDocument>(data)),
-      open(arrivalColumnsSection!),
-      open(rulesSection!).then((data) => json<RulesOfSection[]>(data)),
-      ...Object.values(sections).map(open),
-    ]);
-    const places = placesByTable(steps.table ?? NONE, head.table_names.length);
-    const tables = new Map<string, Table>();
-    // ``received`` is given less ``sent``.
-    const names = Object.keys(sections);
-    for (const name of names.sort((one, other) => Number(one === "received") - Number(other === "received"))) {
-      const section = sections[name]!;
-      const of = places[head.table_names.indexOf(name)]!;
-      const tasks = Uint32Array.from(of, (place) => steps.task![place]!);
-      const sent = name === "received" ? (tables.get("sent") ?? EMPTY) : null;
-      const columns = decodeColumns(section, opened[Object.keys(sections).indexOf(name)]!, { task: tasks }, sent);
-      if (WITH_RECORDS.includes(name)) addTimes(columns, times);
-      tables.set(name, { rows: section.rows, columns, places: of });
-    }
-    const records = new Map(texts.numbers.map((number, at) => [number, texts.texts[at]!]));
+    const records = once(() => {
+      const { numbers, texts } = json<Texts>(data("records"));
+      return new Map(numbers.map((number, at) => [number, texts[at]!]));
+    });
     const explained = {
-      late_drop: { document: causes, columns: causeColumns },
-      window_intake: { document: arrivals, columns: arrivalColumns },
+      late_drop: { document: json<CauseDocument>(data("causes")), columns: data("cause_columns") },
+      window_intake: { document: json<CauseDocument>(data("arrivals")), columns: data("arrival_columns") },
     };
-    return new Facts(head.table_names, steps, tables, keys, records, counts, explained, rules, head);
+    const rules = once(() => json<RulesOfSection[]>(data("rules")));
+    return new Facts(head.table_names, steps, tables, json<string[]>(data("keys")), records, counts, explained, rules, head);
   }
 
   of(name: string): Table {
@@ -228,58 +213,67 @@ function placesByTable(tables: Ints, count: number): Uint32Array[] {
   return found;
 }
 
-function decodeColumns(
-  section: Section,
-  data: Uint8Array,
-  groups: Record<string, Ints>,
-  sent: Table | null,
-): Record<string, Ints> {
-  const columns: Record<string, Ints> = {};
-  const waiting: { name: string; encoding: string; values: Float64Array }[] = [];
-  let offset = 0;
-  for (const { name, encoding, bytes } of section.columns ?? []) {
-    waiting.push({ name, encoding, values: varints(data, offset, bytes, section.rows) });
-    offset += bytes;
+/** Sections that are no table of facts. */
+const OTHERS = ["steps", "records", "keys", "record_times", "causes", "cause_columns", "arrivals", "arrival_columns", "rules"];
+/** Timestamps of these tables are given less those of the records. */
+const WITH_RECORDS = ["sent", "window_intake", "late_drop", "async_elements"];
+/** Columns of ``received`` that are given less those of ``sent``. */
+const SENT = ["kind", "timestamp", "record"];
+
+function isCounted(coverage: string | undefined): boolean {
+  return coverage === "overview" || coverage === "job";
+}
+
+function tablesOf(head: Head, steps: Columns, data: (name: string) => Uint8Array): Map<string, Table> {
+  const tables = new Map<string, Table>();
+  const places = placesByTable(steps.table ?? NONE, head.table_names.length);
+  const times = once(() => columnsOf(head.sections.record_times!, data("record_times")).timestamp!);
+  for (const [name, section] of Object.entries(head.sections)) {
+    if (OTHERS.includes(name) || isCounted(section.coverage)) continue;
+    const of = places[head.table_names.indexOf(name)]!;
+    const task = once(() => valuesAt(steps.task!, of));
+    const groups = { task, task_and_record: () => recordsApart(task(), columns.record!) };
+    const sent = once(() => sentOf(columns, tables.get("sent") ?? EMPTY));
+    const changes: Record<string, (given: Ints) => Ints> = {};
+    if (WITH_RECORDS.includes(name)) changes.timestamp = (given) => plusTimes(given, columns.record!, times());
+    if (name === "received") {
+      for (const one of SENT) changes[one] = (given) => plusSent(given, sent(), tables.get("sent")?.columns[one]);
+    }
+    const columns: Columns = columnsOf(section, data(name), groups, changes);
+    tables.set(name, { rows: section.rows, columns, places: of });
   }
-  // Columns that other columns are grouped by come first.
-  const known: Record<string, Ints> = { ...groups };
-  while (waiting.length) {
-    if (known.record && groups.task) known.task_and_record ??= recordsApart(groups.task, known.record);
-    const at = waiting.findIndex(({ encoding }) => encoding === "values" || encoding === "differences" || encoding in known);
-    const { name, encoding, values } = waiting.splice(at, 1)[0]!;
-    if (encoding !== "values") undoDifferences(values, known[encoding] ?? null);
-    columns[name] = known[name] = narrowed(values);
-  }
-  return sent ? plusSent(columns, sent) : columns;
+  return tables;
+}
+
+function valuesAt(values: Ints, places: Uint32Array): Uint32Array {
+  const found = new Uint32Array(places.length);
+  for (let row = 0; row < found.length; row++) found[row] = values[places[row]!]!;
+  return found;
 }
 
 /** The group of rows of one task with records, and without. */
 function recordsApart(tasks: Ints, records: Ints): Ints {
-  return Uint32Array.from(tasks, (task, row) => task * 2 + (records[row]! > 0 ? 1 : 0));
+  const found = new Uint32Array(tasks.length);
+  for (let row = 0; row < found.length; row++) found[row] = tasks[row]! * 2 + (records[row]! > 0 ? 1 : 0);
+  return found;
 }
 
-/** Timestamps of these tables are given less those of the records. */
-const WITH_RECORDS = ["sent", "window_intake", "late_drop", "async_elements"];
-
-function addTimes(columns: Record<string, Ints>, times: Ints): void {
-  const { timestamp, record } = columns;
-  const sum = (less: number, row: number) => (record![row] ? less + times[record![row]! - 1]! : less);
-  columns.timestamp = narrowed(Float64Array.from(timestamp!, sum));
+function plusTimes(given: Ints, records: Ints, times: Ints): Ints {
+  const found = Float64Array.from(given);
+  for (let row = 0; row < found.length; row++) if (records[row]!) found[row]! += times[records[row]! - 1]!;
+  return narrowed(found);
 }
 
-function plusSent(received: Record<string, Ints>, sent: Table): Record<string, Ints> {
-  const at = sentOf(received, sent);
-  for (const name of ["kind", "timestamp", "record"]) {
-    const less = received[name];
-    const base = sent.columns[name];
-    if (!less || !base) continue;
-    received[name] = narrowed(Float64Array.from(less, (value, row) => (at[row]! < 0 ? value : value + base[at[row]!]!)));
-  }
-  return received;
+/** ``at``: as ``sentOf`` returns it. */
+function plusSent(given: Ints, at: Int32Array, sent: Ints | undefined): Ints {
+  if (!sent) return given;
+  const found = Float64Array.from(given);
+  for (let row = 0; row < found.length; row++) if (at[row]! >= 0) found[row]! += sent[at[row]!]!;
+  return narrowed(found);
 }
 
 /** For each received element the row of the sent one at the same position of its channel, or -1. */
-export function sentOf(received: Readonly<Record<string, Ints>>, sent: Table): Int32Array {
+export function sentOf(received: Columns, sent: Table): Int32Array {
   const channels = sent.columns.channel ?? NONE;
   const positions = sent.columns.position ?? NONE;
   const known: number[][] = [];
@@ -287,6 +281,8 @@ export function sentOf(received: Readonly<Record<string, Ints>>, sent: Table): I
     const ofChannel = (known[channels[row]!] ??= []);
     ofChannel[positions[row]!] ??= row;
   }
-  const ofPosition = received.position ?? NONE;
-  return Int32Array.from(received.channel ?? NONE, (channel, row) => known[channel]?.[ofPosition[row]!] ?? -1);
+  const { channel = NONE, position = NONE } = received;
+  const found = new Int32Array(channel.length);
+  for (let row = 0; row < found.length; row++) found[row] = known[channel[row]!]?.[position[row]!] ?? -1;
+  return found;
 }

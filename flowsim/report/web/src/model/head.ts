@@ -5,6 +5,8 @@ export interface Column {
   /** "values", "differences", or the name of a group within which the rows hold differences. */
   encoding: string;
   bytes: number;
+  /** The least and the most number that it holds. */
+  limits: [number, number];
 }
 
 export interface Section {

@@ -71,7 +71,7 @@ export class Names {
   constructor(
     private readonly head: Head,
     private readonly keys: readonly string[],
-    private readonly records: ReadonlyMap<number, string>,
+    private readonly records: () => ReadonlyMap<number, string>,
   ) {
     this.unaligned = new Set(head.alignment?.unaligned);
     const by = <T extends { id: number }>(rows: T[]) => new Map(rows.map((row) => [row.id, row]));
@@ -224,7 +224,7 @@ export class Names {
 
   /** The value of a record as JSON; "" if it is not in the report. */
   record(record: number): string {
-    return this.records.get(record) ?? "";
+    return this.records().get(record) ?? "";
   }
 
   state(task: number, operator: number, state: number): [name: string, kind: string] {

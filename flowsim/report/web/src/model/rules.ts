@@ -23,7 +23,11 @@ export function plainText(text: string): string {
 export class Rules {
   private known: Map<string, [RulesOfSection, RuleOfFlink]> | null = null;
 
-  constructor(readonly sections: readonly RulesOfSection[]) {}
+  constructor(private readonly read: () => readonly RulesOfSection[]) {}
+
+  get sections(): readonly RulesOfSection[] {
+    return this.read();
+  }
 
   /** A rule with its section. */
   of(number: string): [RulesOfSection, RuleOfFlink] | undefined {

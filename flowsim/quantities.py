@@ -1,8 +1,26 @@
-"""Numbers with their nouns and units, as text for messages and tables."""
+"""Numbers with their nouns and units, as text."""
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from flowsim.units import NS_PER_MS, NS_PER_SECOND
+
+_SIZES: Final = {"B": 1, "KiB": 1024, "MiB": 1024 * 1024}
+_SIZE: Final = re.compile(r"([0-9]{1,12}) ?(B|KiB|MiB)")
+
+
+def size_bytes(text: str) -> int:
+    """Returns the bytes of a size. Raises ValueError.
+
+    >>> size_bytes("32 KiB")
+    32768
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"expected a size such as '32 KiB', got {text[:40]!r}")
+    return int(match.group(1)) * _SIZES[match.group(2)]
 
 
 def count_text(number: int, singular: str, plural: str | None = None) -> str:

@@ -20,7 +20,7 @@ from rich.console import Console
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.output import PrintableConsole, printable_output, raw
 from flowsim.errors import BadInput, FlowsimError, InvariantViolation, RecordingFailed, ScenarioError
-from flowsim.scenario.types import byte_size
+from flowsim.quantities import size_bytes
 from flowsim.units import duration_ns
 
 P = ParamSpec("P")
@@ -172,6 +172,6 @@ def size_argument(name: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return byte_size(int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else text)
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else size_bytes(text)
     except ValueError as error:
         raise BadInput(f"{name}: {error}") from None

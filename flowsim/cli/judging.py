@@ -18,7 +18,6 @@ from flowsim.laws.law_names import why_unknown
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
-from flowsim.scenario.compiled import Recompute
 from flowsim.validation.in_process import InProcess, Progress
 from flowsim.validation.java import find_java
 from flowsim.validation.judge import SPARK_FROM_FACTS, open_runs, validate
@@ -31,6 +30,8 @@ from flowsim.validation.verdict import Line, NotJudged, Report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from flowsim.scenario.compiled import Recompute
 
 RECOMPUTE = "recompute"
 """The name of the scenario's recomputation in lists of laws."""

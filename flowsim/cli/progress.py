@@ -6,16 +6,19 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
 from flowsim.cli.output import raw
-from flowsim.cluster.job_execution import Progress
 from flowsim.errors import printable_line
 from flowsim.quantities import count_text, duration_text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from flowsim.cluster.job_execution import Progress
 
 _EVERY_S = 0.1
 _CAUSE_CHARACTERS = 60
@@ -95,6 +98,10 @@ def _bar(quiet: bool, counted: bool) -> Iterator[Bar | None]:
     if quiet or not sys.stderr.isatty() or not sys.stdout.isatty():
         yield None
         return
+    # Only a terminal has progress to draw.
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}")]
     columns += [BarColumn(bar_width=30), MofNCompleteColumn()] if counted else []
     columns += [TextColumn("{task.fields[text]}"), TimeElapsedColumn()]

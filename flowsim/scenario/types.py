@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
+from flowsim.quantities import size_bytes
 from flowsim.units import NS_PER_MS, duration_ns
 
 NAME_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
@@ -24,7 +24,6 @@ MAX_COLUMNS: Final = 1000
 K = TypeVar("K", bound=str)
 
 _TIME_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
-_SIZES: Final = {"B": 1, "KiB": 1024, "MiB": 1024 * 1024}
 
 
 class Strict(BaseModel):
@@ -97,14 +96,13 @@ def _to_timeout_ms(value: object) -> int:
     return -1 if value == "never" else _to_ms(value)
 
 
-def byte_size(value: object) -> int:
+def _to_bytes(value: object) -> int:
     """Returns the bytes of a size such as ``32 KiB``; raises ValueError."""
     if type(value) is int:
         return value
-    match = re.fullmatch(r"([0-9]{1,12}) ?(B|KiB|MiB)", value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError(f"expected a size such as '32 KiB', got {shown(value)}")
-    return int(match.group(1)) * _SIZES[match.group(2)]
+    if isinstance(value, str):
+        return size_bytes(value)
+    raise ValueError(f"expected a size such as '32 KiB', got {shown(value)}")
 
 
 def _to_source(value: object) -> str:
@@ -146,7 +144,7 @@ SignedDurationMs = Annotated[
 ]
 ByteSize = Annotated[
     int,
-    BeforeValidator(byte_size),
+    BeforeValidator(_to_bytes),
     WithJsonSchema(
         {
             "anyOf": [

@@ -11,7 +11,7 @@ import flowsim
 PACKAGE = Path(flowsim.__file__).parent
 LINES_OF_PYTHON = {
     "checkpoints": 5_600,
-    "cli": 8_726,
+    "cli": 8_730,
     "cluster": 5_760,
     "conform": 4_190,
     "connectors": 10_904,
@@ -30,8 +30,8 @@ LINES_OF_PYTHON = {
     "operators": 11_275,
     "play": 1_000,
     "pyflink": 809,
-    "recording": 3_150,
-    "report": 2_350,
+    "recording": 3_168,
+    "report": 2_361,
     "scenario": 11_500,
     "sim": 2_920,
     "state": 5_600,
@@ -46,7 +46,7 @@ LINES_OF_PYTHON = {
     "watermark": 1_200,
     "why": 9_100,
 }
-LINES_OF_MODULES = 1_600
+LINES_OF_MODULES = 1_618
 """Of the modules of ``flowsim`` that are in no package of it."""
 LINES_OF_VIEWER = 11_600
 """Of TypeScript, in ``report/web/src``."""

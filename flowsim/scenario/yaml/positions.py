@@ -46,7 +46,7 @@ _OTHER_NUMBER: Final = re.compile(
 _WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _MAX_NUMBER_CHARS: Final = 40
 _LINE_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-# As the few characters that YAML excludes: compiling those that it allows takes 19 ms.
+# As the few characters that YAML excludes: compiling those that it allows takes seven times as long.
 _NOT_IN_YAML: Final = re.compile(
     "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x84\\x86-\\x9f]|[\\ud800-\\udfff]|[\\ufffe\\uffff]"
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.history.timers import lives_of, timer_operators
+from flowsim.history.timers import timer_operators
 from flowsim.quantities import count_text
 from flowsim.why.about import About, window_words
 from flowsim.why.aligned import exchanges, why_aligned
@@ -161,9 +161,10 @@ def _state_example(facts: RunFacts) -> Sequence[str]:
 
 def _timer_example(facts: RunFacts) -> Sequence[str]:
     for task, operator in timer_operators(facts) if facts.is_full else ():
-        for life in lives_of(facts, task, operator):
-            if life.key:
-                return [operator.name, facts.names.key(life.key).strip('"'), f"@{life.timestamp}"]
+        for rows in facts.rows_of_attempts("timers", task):
+            row = rows.where((rows["operator"] == operator.operator) & (rows["key"] != 0)).first()
+            if row is not None:
+                return [operator.name, facts.names.key(row["key"]).strip('"'), f"@{row['timestamp']}"]
     return []
 
 

@@ -42,7 +42,7 @@ class HeapPriorityQueueSet:
     its index; the sets and the heap contain the same timers, each in the set of its key group.
     """
 
-    __slots__ = ("_heap", "_key_groups", "_sets", "_set_of")
+    __slots__ = ("_heap", "_key_groups", "_sets", "_group_of")
 
     def __init__(self, key_groups: KeyGroups | None = None) -> None:
         """``key_groups`` None: all keys are in one key group."""
@@ -50,7 +50,8 @@ class HeapPriorityQueueSet:
         self._heap: list[InternalTimer] = [_BEFORE_ALL]
         self._key_groups = key_groups if key_groups is not None else KeyGroups()
         self._sets: dict[int, _KeyGroupSet] = {}
-        self._set_of: dict[object, _KeyGroupSet] = {}
+        self._group_of: dict[object, int] = {}
+        """The key groups of keys that are no longs."""
 
     def __len__(self) -> int:
         return len(self._heap) - 1
@@ -73,18 +74,24 @@ class HeapPriorityQueueSet:
         return self._heap[1:]
 
     def _set_for(self, timer: InternalTimer) -> _KeyGroupSet:
-        group_set = self._set_of.get(timer.key_id)
-        return self._find_set(timer) if group_set is None else group_set
-
-    def _find_set(self, timer: InternalTimer) -> _KeyGroupSet:
-        if len(self._set_of) >= _MOST_REMEMBERED:
-            self._set_of.clear()
-        group = self._key_groups.of(timer.key)
+        """Returns the set of the timer's key group, and stores the key group in the timer."""
+        groups, key = self._key_groups, timer.key
+        if type(key) is int and groups.hashes_longs:
+            group = groups.of(key)
+        else:
+            known = self._group_of.get(timer.key_id)
+            group = known if known is not None else self._find_group(timer)
+        timer.key_group = group
         group_set = self._sets.get(group)
         if group_set is None:
             group_set = self._sets[group] = _KeyGroupSet()
-        self._set_of[timer.key_id] = group_set
         return group_set
+
+    def _find_group(self, timer: InternalTimer) -> int:
+        if len(self._group_of) >= _MOST_REMEMBERED:
+            self._group_of.clear()
+        group = self._group_of[timer.key_id] = self._key_groups.of(timer.key)
+        return group
 
     def peek(self) -> InternalTimer | None:
         """Returns the earliest timer, or None."""
@@ -93,9 +100,7 @@ class HeapPriorityQueueSet:
 
     def add(self, timer: InternalTimer) -> bool:
         """Adds the timer unless an equal timer exists; returns True if ``timer`` is the new head."""
-        group_set = self._set_of.get(timer.key_id)
-        if group_set is None:
-            group_set = self._find_set(timer)
+        group_set = self._set_for(timer)
         timers = group_set.timers
         if timers.setdefault(timer, timer) is not timer:
             return False
@@ -117,10 +122,7 @@ class HeapPriorityQueueSet:
         timer = heap[1]
         if timer.timestamp > until:
             return None
-        group_set = self._set_of.get(timer.key_id)
-        if group_set is None:
-            group_set = self._find_set(timer)
-        del group_set.timers[timer]
+        del self._sets[timer.key_group].timers[timer]
         last = heap.pop()
         if last is not timer:
             self._sift_down(last, 1)

@@ -73,9 +73,18 @@ def _misfit(value: object, declared: TypeInformation) -> ValueNotAllowed:
 
 
 def _string(text: str) -> int:
+    if text.isascii():
+        return _ascii(text.encode())
     h = 0
     for (unit,) in struct.iter_unpack(">H", text.encode("utf-16-be", "surrogatepass")):
         h = (31 * h + unit) & _WORD
+    return h
+
+
+def _ascii(text: bytes) -> i64:
+    h: i64 = 0
+    for index in range(len(text)):
+        h = (31 * h + text[index]) & _WORD
     return h
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import BadInput, ValueNotAllowed
+from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.key_group_range_assignment import (
     assign_to_key_group,
@@ -12,6 +13,7 @@ from flowsim.state.key_group_range_assignment import (
     compute_key_group_range_for_operator_index,
     murmur_hash,
 )
+from flowsim.values.java_hash_code import key_hash
 from tests.support.flink.key_groups import assign_key_to_parallel_operator
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
@@ -35,6 +37,23 @@ def test_murmur_hash_equals_flinks(code: int, scrambled: int) -> None:
 def test_key_group_and_subtask_equal_flinks(key: object, key_type: str | None, key_group: int, subtask: int) -> None:
     assert assign_to_key_group(key, 128, key_type) == key_group
     assert assign_key_to_parallel_operator(key, 128, 4, key_type) == subtask
+
+
+@pytest.mark.parametrize("key_type", [None, "LONG"])
+@pytest.mark.parametrize("key", [0, -1, 7, 2**31, -(2**32), 2**61 - 1, 2**61, -(2**61), 2**63 - 1, -(2**63)])
+def test_key_group_of_a_whole_number_is_that_of_its_java_hash(key: int, key_type: str | None) -> None:
+    """Small numbers are hashed by a shorter way."""
+    assert assign_to_key_group(key, 128, key_type) == murmur_hash(key_hash(key, key_type)) % 128
+
+
+def test_partitioner_remembers_keys_that_take_long_to_hash_and_no_longs() -> None:
+    by_value = KeyGroupStreamPartitioner(4, lambda value: value, None, 128)
+    routed = [by_value.select_channel(key) for key in (7, "user-1", True)]
+    assert routed == [3, 3, 2]
+    assert list(by_value.routes) == ["user-1", (bool, True)]
+    declared = KeyGroupStreamPartitioner(4, lambda value: value, "INT", 128)
+    assert [declared.select_channel(key) for key in (42, 42)] == [0, 0]
+    assert list(declared.routes) == [42]
 
 
 def test_key_none_is_refused() -> None:

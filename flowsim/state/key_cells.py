@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.key_group_range_assignment import assign_to_key_group
@@ -40,6 +42,8 @@ _NO_KEY_SET: Final[dict[Place, object]] = {}
 """The cells before any key is set; never read or changed."""
 
 
+# Nothing in it refers to it, so Python's search for garbage need not know it.
+@mypyc_attr(acyclic=True)
 class _HeldKey:
     __slots__ = ("key", "key_group", "cells")
 

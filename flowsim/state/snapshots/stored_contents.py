@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from flowsim.facts.kinds import StoredKind
@@ -40,9 +42,10 @@ class StatePart(NamedTuple):
 def content_of(state: OperatorSubtaskState, read: ReadStream) -> dict[StatePart, tuple[int, int]]:
     """Returns the number of entries of each part, and the sum of their fingerprints, in the order of parts."""
     sums: dict[StatePart, tuple[int, int]] = {}
-    for part, entry in _entries(state, read):
+    for part, entries in groupby(_entries(state, read), itemgetter(0)):
+        fingerprints = [fingerprint(None, entry) for _, entry in entries]
         rows, total = sums.get(part, (0, 0))
-        sums[part] = rows + 1, wrapped(total + fingerprint(None, entry))
+        sums[part] = rows + len(fingerprints), wrapped(total + sum(fingerprints))
     return dict(sorted(sums.items()))
 
 
@@ -64,8 +67,10 @@ def _entries(state: OperatorSubtaskState, read: ReadStream) -> Iterator[tuple[St
 def _of_key_groups(stream: StoredStream, key_groups: KeyGroupRange) -> Iterator[tuple[StatePart, object]]:
     if isinstance(stream, KeyedStateStream):
         for group in _within(stream.cells, key_groups):
-            for cell in stream.cells[group]:
-                yield StatePart(StoredKind.KEYED_STATE, cell.state, group), (cell.namespace, cell.key, cell.content)
+            for state, cells in groupby(stream.cells[group], itemgetter(0)):
+                part = StatePart(StoredKind.KEYED_STATE, state, group)
+                for _, namespace, key, content in cells:
+                    yield part, (namespace, key, content)
     elif isinstance(stream, TimerStream):
         for group in _within(stream.timers, key_groups):
             for timer in stream.timers[group]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flowsim.failure_location import OperatorCall
+from flowsim.garbage_collection import without_garbage_collection
 from flowsim.operators.checkpointed_function import initialize_function, snapshot_function
 from flowsim.operators.observed_function_states import function_states
 from flowsim.operators.stream_operator import StreamOperator
@@ -109,7 +110,8 @@ class StreamOperatorStateHandler:
             context = StateInitializationContext(
                 self._operator_state, keyed, restore.checkpoint_id, is_new_operator=state is None
             )
-        with OperatorCall(self._name):
+        # Searching for garbage among a million restored cells would take as long as restoring them.
+        with without_garbage_collection(), OperatorCall(self._name):
             operator.initialize_state(context)
             initialize_function(operator.user_function, context, operator.keyed_states, function_states(operator.ctx))
 
@@ -121,7 +123,8 @@ class StreamOperatorStateHandler:
         with OperatorCall(self._name):
             operator.snapshot_state(context)
             snapshot_function(operator.user_function, context)
-            keyed, timers = operator.snapshot_keyed_state()
+            with without_garbage_collection():
+                keyed, timers = operator.snapshot_keyed_state()
         copied = self._operator_state.snapshot()
         return OperatorSnapshotFutures(operator, self._streams, checkpoint_id, copied, keyed, timers)
 

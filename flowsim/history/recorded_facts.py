@@ -191,7 +191,7 @@ class RecordedFacts:
     def _read(self, table: str) -> tuple[Rows, dict[int, Attempts]]:
         if table not in self._tables:
             stored = self.recording.table(table)
-            columns = {name: as_numpy(stored[name]).astype(np.int64) for name in TABLES[table].names}
+            columns = {name: as_numpy(stored[name]).astype(np.int64, copy=False) for name in TABLES[table].names}
             attempts = as_numpy(stored[TASK_ATTEMPT.name]).astype(np.int64)
             self._check(TABLES[table], columns)
             # Usually the facts of a task are stored in their order already.

@@ -88,6 +88,16 @@ class ChannelHistory:
             for number, channel in enumerate(channels)
         }
         self._read = 0
+        if not (self._rows["kind"] == ElementKind.STATUS).any():
+            self._read_all()
+
+    def _read_all(self) -> None:
+        """Without statuses the channels of an input do not affect each other, so each is read by columns."""
+        channels, kinds, timestamps = (self._rows[name] for name in ("channel", "kind", "timestamp"))
+        for number, channel in self._channels.items():
+            own = np.flatnonzero(channels == number)
+            channel.take_watermarks(own, kinds[own], timestamps[own])
+        self._read = len(self._rows)
 
     def states(self, seqs: Ints, only: int | None = None) -> list[StatesOfChannel]:
         """The states of each channel before several facts; of one channel if it is given."""
@@ -141,6 +151,18 @@ class _OneChannel:
         self._last = watermark, is_idle, is_aligned, mark, status, end
         self._rows.append(row)
         self._after.append(self._last)
+
+    def take_watermarks(self, rows: Ints, kinds: Ints, timestamps: Ints) -> None:
+        """All elements of a channel without statuses: it stays active and aligned, with its highest watermark so far."""
+        is_mark = kinds == ElementKind.WATERMARK
+        watermarks = np.maximum.accumulate(np.where(is_mark, timestamps, NO_TIMESTAMP))
+        counts = watermarks > np.append(NO_TIMESTAMP, watermarks[:-1])
+        marks, ends = (np.maximum.accumulate(np.where(which, rows, -1)) for which in (counts, ~is_mark))
+        always = (np.full(len(rows), value) for value in (False, True, -1))
+        is_idle, is_aligned, statuses = (column.tolist() for column in always)
+        self._rows = rows.tolist()
+        columns = (watermarks.tolist(), is_idle, is_aligned, marks.tolist(), statuses, ends.tolist())
+        self._after = list(zip(*columns, strict=True))
 
     def states(self, rows: Ints) -> StatesOfChannel:
         if len(self._columns[0]) < len(self._rows):

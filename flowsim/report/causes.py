@@ -7,7 +7,6 @@ statement; a record has one row of each, and many records can have the same row.
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ import numpy as np
 from flowsim.facts.schema import LATE_DROP, WINDOW_INTAKE
 from flowsim.history.lateness import accepted_behind
 from flowsim.history.rows import Rows
-from flowsim.report.encoding import DIFFERENCES, VALUES, bounded, varints
+from flowsim.report.encoding import DIFFERENCES, VALUES, bounded, compressed, varints
 from flowsim.report.fact_columns import FactColumns, Ints
 from flowsim.why.alike_causes import Chains, Wording
 from flowsim.why.event_time.in_time import in_time_chains
@@ -201,7 +200,7 @@ def _sections(chains: _Chains, facts: FactColumns, table: Mapping[str, Ints], nu
         "statements": sorted(statements),
     }  # fmt: skip
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-    return CauseSections(gzip.compress(text, mtime=0), columns.compressed(), len(shape_of))
+    return CauseSections(compressed(text), columns.compressed(), len(shape_of))
 
 
 def _described(
@@ -262,4 +261,4 @@ class _Columns:
         return [encoding, name, self._bytes - len(part), len(part)]
 
     def compressed(self) -> bytes:
-        return gzip.compress(b"".join(self._parts), mtime=0)
+        return compressed(b"".join(self._parts))

@@ -6,7 +6,6 @@ each, and the encoding of each column. Equal recordings give equal bytes.
 
 from __future__ import annotations
 
-import gzip
 import json
 from base64 import b64encode
 from collections.abc import Collection, Mapping, Sequence
@@ -29,7 +28,7 @@ from flowsim.report.causes import (
     late_sections,
 )
 from flowsim.report.checkpoint_facts import has_checkpoints, job_tables, points_of_job
-from flowsim.report.encoding import Groups, encoded
+from flowsim.report.encoding import Groups, compressed, encoded
 from flowsim.report.exact_parts import ExactPart, part_between, parts_around
 from flowsim.report.fact_columns import (
     STEPS,
@@ -68,7 +67,6 @@ _GROUPS_OF: Final = {CHANNEL: (TASK,), TASK: (), "timestamp": (TASK, CHANNEL, TA
 RECORD_TIMES: Final = "record_times"
 
 _TABLE_NAMES: Final = [table.name for table in TASK_TABLES]
-_GZIP_LEVEL: Final = 6
 _DIRECTORY_BYTES: Final = 12_000
 """Of the directory of all tables and columns."""
 
@@ -194,7 +192,7 @@ def build_payload(
     causes = late_sections(of_run, facts, max(left // 2, late * _MOST_BYTES_OF_LATE_RECORD + _BYTES_OF_WORDS))
     sections[CAUSES] = _Section({"rows": causes.rows}, causes.document)
     sections[CAUSE_COLUMNS] = _Section({"rows": causes.rows}, causes.columns)
-    sections[KEYS] = _Section({"rows": len(facts.keys)}, gzip.compress(_json(_keys(recording, facts.keys)), mtime=0))
+    sections[KEYS] = _Section({"rows": len(facts.keys)}, compressed(_json(_keys(recording, facts.keys))))
     left += late * _BYTES_OF_LATE_RECORD - causes.size
     arrivals = arrival_sections(of_run, facts, max(0, left - contents.size) // 2)
     sections[ARRIVALS] = _Section({"rows": arrivals.rows}, arrivals.document)
@@ -344,7 +342,7 @@ def _packed(columns: Mapping[str, Ints], groups: Mapping[str, Groups], coverage:
         parts.append(data)
     rows = len(next(iter(columns.values())))
     about = {"rows": rows, "coverage": coverage, "columns": described}
-    return _Section(about, gzip.compress(b"".join(parts), _GZIP_LEVEL, mtime=0))
+    return _Section(about, compressed(b"".join(parts)))
 
 
 def _described(recording: Recording, path: str) -> dict[str, Any]:

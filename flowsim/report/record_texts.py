@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import zlib
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +12,7 @@ import numpy as np
 from flowsim.facts.schema import LATE_DROP, RECORD_VALUES
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
+from flowsim.report.encoding import compressed
 from flowsim.report.fact_columns import FactColumns, Ints, numbers_of_names
 from flowsim.trace.record_values import shortened
 
@@ -41,12 +42,12 @@ def record_texts(recording: Recording, facts: FactColumns, limit_bytes: int) -> 
     size = 0
     for start in range(0, len(numbers), _CHUNK):
         chunk = [shortened(text) for text in stored["value"].take(rows[start : start + _CHUNK]).to_pylist()]
-        size += len(gzip.compress(_json(chunk), 1, mtime=0))
+        size += len(zlib.compress(_json(chunk), 1))
         if size > limit_bytes:
             break
         texts += chunk
     document = {"numbers": np.concatenate((unnamed, numbers))[: len(texts)].tolist(), "texts": texts}
-    return RecordTexts(len(texts), gzip.compress(_json(document), 6, mtime=0))
+    return RecordTexts(len(texts), compressed(_json(document)))
 
 
 def _by_need(facts: FactColumns) -> Ints:

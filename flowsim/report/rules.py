@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import Any, Final
 
 from flowsim.distribution import shipped
+from flowsim.report.encoding import compressed
 from flowsim.trace.rules_page import RulesPage
 
 RULES: Final = "rules"
@@ -31,4 +31,4 @@ def rules_of_report(checkpoints: bool = True) -> list[dict[str, Any]]:
 def rules_section(checkpoints: bool) -> tuple[int, bytes]:
     """The number of sections, and their compressed JSON."""
     text = json.dumps(sections := rules_of_report(checkpoints), ensure_ascii=False, separators=(",", ":")).encode()
-    return len(sections), gzip.compress(text, mtime=0)
+    return len(sections), compressed(text)

@@ -87,7 +87,8 @@ class Service:
         """Timers due at the previous watermark have fired before the next one arrives (rules 8.15, 9.4, 9.12)."""
         seq, origin, watermark = step
         if origin == self._origin:
-            if not self._spread:
+            earliest = self._event_time.earliest()
+            if earliest is not None and earliest <= self._watermark and not self._spread:
                 self._due(self._watermark, self._received)
             self._watermark, self._received = watermark, seq
         elif origin == FORWARDED and self._is_head and self._origin == INPUTS:

@@ -6,6 +6,7 @@ from librt.strings import BytesWriter, write_i32_le, write_i64_le
 from mypy_extensions import i32, i64, u8
 
 from flowsim.facts import schema
+from flowsim.facts.fingerprint_set import FingerprintSet
 from flowsim.facts.recorder import Recorder, SeenValues
 from flowsim.facts.row_buffer import RowBuffer
 from flowsim.task_clock import TaskClock
@@ -33,7 +34,7 @@ class ElementTrace:
         self.seq = 0
         self.clock: TaskClock = clock
         self.values: SeenValues = recorder.values
-        self._known: set[int] = recorder.values.known
+        self._known: FingerprintSet = recorder.values.known
         self._sent: RowBuffer = recorder.row_buffer(schema.SENT)
         self._received: RowBuffer = recorder.row_buffer(schema.RECEIVED)
         self._intake: RowBuffer = recorder.row_buffer(schema.WINDOW_INTAKE)
@@ -163,6 +164,6 @@ class ElementTrace:
     def fingerprint_encoded(self, encoded: bytes | bytearray) -> i64:
         """Returns the fingerprint of an encoded record, and stores a new value."""
         number = fingerprint_frame(encoded)
-        if number not in self._known:
+        if self._known.add(number):
             self.values.add(number, encoded)
         return number

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from mypy_extensions import i64, mypyc_attr
 
+from flowsim.facts.fingerprint_set import FingerprintSet
 from flowsim.facts.kinds import Level
 from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import Table
@@ -25,11 +26,11 @@ class SeenValues:
     __slots__ = ("known",)
 
     def __init__(self) -> None:
-        self.known: set[int] = set()
-        """Fingerprints that are already stored; always the same set."""
+        self.known: FingerprintSet = FingerprintSet()
+        """The fingerprints of stored records; always the same set."""
 
     def add(self, fingerprint: i64, encoded: bytes | bytearray) -> None:
-        """Stores a copy of a record with a new fingerprint, or leaves the record out."""
+        """Stores a copy of a record whose fingerprint was just added to ``known``, or leaves the record out."""
         raise NotImplementedError
 
 

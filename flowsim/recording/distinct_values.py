@@ -45,14 +45,14 @@ class DistinctValues(SeenValues):
     distinct values than the previous one. An eighth is reserved, because the last value of a sample may not fit. The
     stored values depend only on the order of the records, not on when rows are taken.
 
-    Invariant: ``known`` contains exactly the fingerprints that occurred and belong to the current sample.
+    Invariant: ``known`` contains exactly the fingerprints that occurred and belong to the current sample; it accepts no
+    other ones.
     """
 
     __slots__ = (
         "limit_bytes",
         "_size",
         "_largest",
-        "_mask",
         "_left",
         "_sample",
         "_numbers",
@@ -64,7 +64,6 @@ class DistinctValues(SeenValues):
     )
 
     _largest: i64
-    _mask: i64
     _left: i64
     _numbers: BytesWriter
     _records: BytesWriter
@@ -77,7 +76,8 @@ class DistinctValues(SeenValues):
         self._size = limit_bytes - limit_bytes // 8
         self._largest = limit_bytes // _LARGEST
         self._sample = 0
-        self._mask = 0 if limit_bytes else -1
+        if not limit_bytes:
+            self.known.keep(-1)
         self._left = self._size // 2
         self._numbers = BytesWriter()
         self._records = BytesWriter()
@@ -87,9 +87,7 @@ class DistinctValues(SeenValues):
         self._too_large = 0
 
     def add(self, fingerprint: i64, encoded: bytes | bytearray) -> None:
-        """Adds a record with an unknown fingerprint, if it belongs to the current sample."""
-        if fingerprint & self._mask:
-            return
+        """Adds a record whose fingerprint was just added to ``known``."""
         size: i64 = len(encoded) + ROW_BYTES
         if size > self._largest:
             self._too_large += 1
@@ -98,16 +96,14 @@ class DistinctValues(SeenValues):
             write_i64_le(self._numbers, fingerprint)
             write_i64_le(self._sizes, len(encoded))
             self._records.write(encoded)
-        self.known.add(fingerprint)
         self._left -= size
         if self._left < 0:
             self._next_sample()
 
     def _next_sample(self) -> None:
         self._sample = sample = self._sample + 1
-        self._mask = (1 << sample) - 1
         self._left = self._size // (2 * sample * (sample + 1))
-        self.known.intersection_update([number for number in self.known if not number & self._mask])
+        self.known.keep((1 << sample) - 1)
 
     def take(self) -> ValueColumns:
         """Returns the rows added since the last call."""
@@ -132,8 +128,8 @@ class DistinctValues(SeenValues):
     def copy(self) -> DistinctValues:
         """Returns a store with the same rows."""
         copied = DistinctValues(self.limit_bytes)
-        copied.known |= self.known
-        copied._mask, copied._left, copied._sample = self._mask, self._left, self._sample
+        copied.known = self.known.copy()
+        copied._left, copied._sample = self._left, self._sample
         copied._stored, copied._bytes, copied._too_large = self._stored, self._bytes, self._too_large
         copied._numbers.write(self._numbers.getvalue())
         copied._records.write(self._records.getvalue())

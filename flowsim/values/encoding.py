@@ -15,6 +15,8 @@ from weakref import WeakSet
 import msgpack
 import msgspec
 import xxhash
+from librt.strings import read_i64_be
+from mypy_extensions import i64
 
 from flowsim.errors import ValueNotAllowed
 from flowsim.values.closed_set import MAX_DEPTH, SCALARS, allowed_key, check, is_closed
@@ -40,7 +42,8 @@ _encoder: Final = msgspec.msgpack.Encoder()
 _encode: Final = _encoder.encode
 _append: Final = _encoder.encode_into
 _NONE: Final = _encode(None)
-_digest: Final = xxhash.xxh3_64_intdigest
+_digest: Final = xxhash.xxh3_64_digest
+_BITS_63: Final[i64] = 0x7FFF_FFFF_FFFF_FFFF
 
 
 def encode_into(buffer: bytearray, timestamp: object, value: object) -> None:
@@ -309,20 +312,21 @@ def fingerprint(timestamp: int | None, value: object) -> int:
 
     The hash is xxh3-64 without its lowest bit.
     """
-    return _digest(encode_record(timestamp, value)) >> 1
+    return fingerprint_frame(encode_record(timestamp, value))
 
 
 def encode_decoded(timestamp: int | None, value: object) -> bytes:
     """Returns the bytes of a decoded record, whose value needs no check."""
     if type(value) is tuple:
         for item in value:
-            if type(item) not in SCALARS:
+            kind = type(item)
+            if kind is not int and kind is not str and kind is not float and kind not in SCALARS:
                 break
         else:
             return _encode((timestamp, value))
     return encode_record(timestamp, value)
 
 
-def fingerprint_frame(frame: bytes | bytearray | memoryview) -> int:
+def fingerprint_frame(frame: bytes | bytearray | memoryview) -> i64:
     """Returns the ``fingerprint`` of the bytes of an encoded record."""
-    return _digest(frame) >> 1
+    return (read_i64_be(_digest(frame), 0) >> 1) & _BITS_63

@@ -101,7 +101,10 @@ class WindowObserver:
         self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int, gap_ms: int
     ) -> None:
         trace, operator_index, key_facts = self._trace, self._operator_index, self._key_facts
-        key_hash, key_number = key_facts.known.get(key_id) or key_facts.of(key, key_id)
+        known = key_facts.known.get(key_id)
+        if known is None:
+            known = key_facts.of(key, key_id)
+        key_hash, key_number = known
         side = 0
         if self._is_join:
             assert isinstance(value, tuple)

@@ -161,7 +161,7 @@ class ElementTrace:
         """Returns the fingerprint of a record, and stores a new value; raises ValueNotAllowed."""
         return self.fingerprint_encoded(encode_record(timestamp, value))
 
-    def fingerprint_encoded(self, encoded: bytes | bytearray) -> i64:
+    def fingerprint_encoded(self, encoded: bytes) -> i64:
         """Returns the fingerprint of an encoded record, and stores a new value."""
         number = fingerprint_frame(encoded)
         if self._known.add(number):

@@ -29,7 +29,7 @@ class SeenValues:
         self.known: FingerprintSet = FingerprintSet()
         """The fingerprints of stored records; always the same set."""
 
-    def add(self, fingerprint: i64, encoded: bytes | bytearray) -> None:
+    def add(self, fingerprint: i64, encoded: bytes) -> None:
         """Stores a copy of a record whose fingerprint was just added to ``known``, or leaves the record out."""
         raise NotImplementedError
 

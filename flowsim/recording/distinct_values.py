@@ -86,7 +86,7 @@ class DistinctValues(SeenValues):
         self._bytes = 0
         self._too_large = 0
 
-    def add(self, fingerprint: i64, encoded: bytes | bytearray) -> None:
+    def add(self, fingerprint: i64, encoded: bytes) -> None:
         """Adds a record whose fingerprint was just added to ``known``."""
         size: i64 = len(encoded) + ROW_BYTES
         if size > self._largest:

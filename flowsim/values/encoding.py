@@ -42,6 +42,8 @@ _encoder: Final = msgspec.msgpack.Encoder()
 _encode: Final = _encoder.encode
 _append: Final = _encoder.encode_into
 _NONE: Final = _encode(None)
+_SMALL: Final = 4611686018427387903
+"""The largest int that compiled code compares without an object."""
 _digest: Final = xxhash.xxh3_64_digest
 _BITS_63: Final[i64] = 0x7FFF_FFFF_FFFF_FFFF
 
@@ -57,8 +59,8 @@ def encode_into(buffer: bytearray, timestamp: object, value: object) -> None:
         # lone surrogates and ints below the range; it accepts unsigned 64-bit ints above the range.
         for item in value:
             kind = type(item)
-            if kind is int:
-                if item > 9223372036854775807:
+            if type(item) is int:
+                if item > _SMALL:
                     break
             elif kind is not str and kind is not float and kind not in SCALARS:
                 break
@@ -89,6 +91,20 @@ def _not_encoded(timestamp: object) -> ValueNotAllowed:
 
 def encode_record(timestamp: int | None, value: object) -> bytes:
     """Returns the bytes of one record. Raises ValueNotAllowed."""
+    if type(value) is tuple:
+        # The check of ``encode_into``.
+        for item in value:
+            kind = type(item)
+            if type(item) is int:
+                if item > _SMALL:
+                    break
+            elif kind is not str and kind is not float and kind not in SCALARS:
+                break
+        else:
+            try:
+                return _encode((timestamp, value))
+            except Exception:
+                pass  # The code below raises the error that names the reason.
     buffer = bytearray()
     encode_into(buffer, timestamp, value)
     return bytes(buffer)
@@ -313,18 +329,6 @@ def fingerprint(timestamp: int | None, value: object) -> int:
     The hash is xxh3-64 without its lowest bit.
     """
     return fingerprint_frame(encode_record(timestamp, value))
-
-
-def encode_decoded(timestamp: int | None, value: object) -> bytes:
-    """Returns the bytes of a decoded record, whose value needs no check."""
-    if type(value) is tuple:
-        for item in value:
-            kind = type(item)
-            if kind is not int and kind is not str and kind is not float and kind not in SCALARS:
-                break
-        else:
-            return _encode((timestamp, value))
-    return encode_record(timestamp, value)
 
 
 def fingerprint_frame(frame: bytes | bytearray | memoryview) -> i64:

@@ -18,7 +18,7 @@ LINES_OF_PYTHON = {
     "datastream": 6_194,
     "explore": 3_754,
     "export": 1_300,
-    "facts": 1_780,
+    "facts": 1_860,
     "faults": 620,
     "graph": 2_780,
     "history": 3_500,

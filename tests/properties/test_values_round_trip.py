@@ -27,6 +27,7 @@ from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.values.closed_set import check, checked_copy, copy_value
 from flowsim.values.encoding import (
     decode_value,
+    encode_into,
     encode_record,
     encode_value,
     encode_values,
@@ -104,6 +105,20 @@ def test_receiver_computes_fingerprint_of_sender(timestamp: int | None, value: o
     assert 0 <= sent < 2**63
     assert sent == fingerprint(timestamp, value) == fingerprint(timestamp, decoded)
     assert sent == fingerprint_frame(memoryview(b"x" + frame)[1:])
+
+
+@given(TIMESTAMPS, st.lists(st.integers(-(2**70), 2**70), min_size=1).map(tuple))
+def test_receiver_computes_fingerprint_of_sender_for_ints_beyond_64_bits(
+    timestamp: int | None, value: tuple[int, ...]
+) -> None:
+    frame = encode_record(timestamp, value)
+    decoder = ElementDecoder()
+    decoder.feed(frame)
+    ((_, decoded),) = list(decoder)
+    assert encode_record(timestamp, decoded) == frame
+    into = bytearray()
+    encode_into(into, timestamp, value)
+    assert into == frame
 
 
 @given(VALUES, VALUES)

@@ -18,7 +18,7 @@ from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, RECORD_LENGTH, WATERMARK_LENGTH, Element, ElementDecoder
 from flowsim.tasks.checkpointing.channel_state_reader import buffers_of
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values.encoding import encode_decoded, fingerprint_frame
+from flowsim.values.encoding import encode_record, fingerprint_frame
 from flowsim.values.java_long import wrapped
 
 Row = tuple[int, ...]
@@ -172,7 +172,7 @@ def _number(element: Element) -> int:
     if size == RECORD_LENGTH:
         timestamp: int | None = element[0]  # type: ignore[assignment]  # a record: (timestamp or None, value)
         at = NO_TIMESTAMP if timestamp is None else timestamp
-        return element_number(ElementKind.RECORD, at, fingerprint_frame(encode_decoded(timestamp, element[1])))
+        return element_number(ElementKind.RECORD, at, fingerprint_frame(encode_record(timestamp, element[1])))
     if size == WATERMARK_LENGTH:
         return element_number(ElementKind.WATERMARK, _integer(element[0]), 0)
     kind = ElementKind.LATENCY_MARKER if size == LATENCY_MARKER_LENGTH else ElementKind.STATUS

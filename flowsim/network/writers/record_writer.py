@@ -114,11 +114,13 @@ class RecordWriter(CountingOutput):
             builder = self.partition.request_unicast(index)
             self._flusher.on_data()
         data = builder.data
-        start = len(data)
-        encode_into(data, timestamp, value)
+        if route is None:
+            encode_into(data, timestamp, value)
+        else:
+            frame = encode_record(timestamp, value)
+            data += frame
+            self._record_sent(index, timestamp, frame, route)
         self.records_out += 1
-        if route is not None:
-            self._record_sent(index, timestamp, data[start:], route)
         builder.committed = size = len(data)
         if size >= builder.capacity:
             self.partition.on_unicast_full(index, builder)
@@ -231,7 +233,7 @@ class RecordWriter(CountingOutput):
             self._positions[index] = position + (kind is not ElementKind.UNALIGNED_BARRIER)
             self.trace.sent(self.first_channel + index, position, kind, timestamp, 0, 0, 0)
 
-    def _record_sent(self, index: int, timestamp: int | None, frame: bytearray, route: ObservedPartitioner) -> None:
+    def _record_sent(self, index: int, timestamp: int | None, frame: bytes, route: ObservedPartitioner) -> None:
         trace = self.trace
         if trace is None:
             return

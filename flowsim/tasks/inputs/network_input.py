@@ -29,7 +29,7 @@ from flowsim.tasks.inputs.demultiplexing_record_deserializer import Demultiplexi
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values.encoding import encode_decoded
+from flowsim.values.encoding import encode_record
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 BUFFERS_PER_BATCH = 16
@@ -265,7 +265,7 @@ class StreamTaskNetworkInput:
         channel = self._last_channel
         position = channel.position
         channel.position = position + 1
-        number = trace.fingerprint_encoded(encode_decoded(timestamp, value))
+        number = trace.fingerprint_encoded(encode_record(timestamp, value))
         trace.seen_value, trace.seen_fingerprint = value, number
         at = NO_TIMESTAMP if timestamp is None else timestamp
         trace.received(channel.channel_id, position, _RECORD, at, number, self.output.watermarks)

@@ -107,7 +107,10 @@ def test_receiver_computes_fingerprint_of_sender(timestamp: int | None, value: o
     assert sent == fingerprint_frame(memoryview(b"x" + frame)[1:])
 
 
-@given(TIMESTAMPS, st.lists(st.integers(-(2**70), 2**70), min_size=1).map(tuple))
+BEYOND_64_BITS = st.one_of(st.integers(2**63 - 1, 2**64), st.integers(-(2**70), 2**70))
+
+
+@given(TIMESTAMPS, st.lists(BEYOND_64_BITS, min_size=1).map(tuple))
 def test_receiver_computes_fingerprint_of_sender_for_ints_beyond_64_bits(
     timestamp: int | None, value: tuple[int, ...]
 ) -> None:

@@ -102,9 +102,7 @@ class WindowObserver:
     ) -> None:
         trace, operator_index, key_facts = self._trace, self._operator_index, self._key_facts
         known = key_facts.known.get(key_id)
-        if known is None:
-            known = key_facts.of(key, key_id)
-        key_hash, key_number = known
+        key_hash, key_number = key_facts.of(key, key_id) if known is None else known
         side = 0
         if self._is_join:
             assert isinstance(value, tuple)

@@ -253,11 +253,11 @@ class ExhaustiveSearch(Recorded):
     def _add_races(self, known: int) -> None:
         """Adds, for each pair of dependent steps without a step between them, the other order; not before step ``known``."""
         path = self.path
-        past = _happens_before(path)
+        past, races = _happens_before(path)
         for late in past:
             if late < known:
                 continue
-            for early in _races(path, past, late):
+            for early in races[late]:
                 if not self._are_own(_shared(path[early].footprint, path[late].footprint)):
                     continue
                 # The steps after the early one that do not depend on it, and then the late one.
@@ -294,9 +294,12 @@ def _shared(one: Footprint, other: Footprint) -> Iterator[int]:
     yield from (actor for actor in one & other if actor >= 0)
 
 
-def _happens_before(path: Sequence[Node]) -> dict[int, set[int]]:
-    """Returns, for each step in their order, the steps that it follows in every equivalent order."""
+def _happens_before(path: Sequence[Node]) -> tuple[dict[int, set[int]], dict[int, list[int]]]:
+    """Returns, for each step in their order, the steps that it follows in every equivalent order; and those of them that could
+    have come after it: dependent, and no third step between them.
+    """
     past: dict[int, set[int]] = {}
+    races: dict[int, list[int]] = {}
     for number, node in enumerate(path):
         if node.step != number:
             continue
@@ -304,19 +307,17 @@ def _happens_before(path: Sequence[Node]) -> dict[int, set[int]]:
         if node.cause != START:
             cause = path[node.cause].step
             before |= past[cause] | {cause}
+        racing = []
+        # From the last one on: what is not yet in ``before`` has no third step between.
         for earlier in reversed(past):
+            if earlier in before:
+                continue
             other = path[earlier]
-            if earlier not in before and (other.chosen == node.chosen or _dependent(other.footprint, node.footprint)):
+            same = other.chosen == node.chosen
+            if same or _dependent(other.footprint, node.footprint):
                 before |= past[earlier] | {earlier}
+                if not same:
+                    racing.append(earlier)
         past[number] = before
-    return past
-
-
-def _races(path: Sequence[Node], past: Mapping[int, set[int]], late: int) -> Iterator[int]:
-    """Yields the earlier steps that could have come after a step: dependent, and no third step between them."""
-    node = path[late]
-    for early in past[late]:
-        if (node.cause != START and early == path[node.cause].step) or path[early].chosen == node.chosen:
-            continue
-        if not any(early in past[between] for between in past[late] if between > early):
-            yield early
+        races[number] = racing[::-1]
+    return past, races

@@ -25,7 +25,6 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE
-from flowsim.network.partitions.separating_result_partition import SeparatingResultPartition
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
 from flowsim.network.writers.record_writer import NO_FLUSHER, RecordWriter
 from flowsim.sim.rng import RandomStreams
@@ -158,11 +157,12 @@ class NetworkEnvironment:
             file = self._spill.path / f"edge-{edge.id}-subtask-{subtask.index}"
             return BlockingResultPartition(count, pool, task, file, trace=full, first_channel=first_channel)
         debloat = settings.buffer_debloat
-        return (SeparatingResultPartition if self._scheduler.separates_elements else ResultPartition)(
+        return ResultPartition(
             count,
             pool,
             task,
             connector=PartitionConnector(self.connections, subtask, expansion),
+            finishes_at_flush=self._scheduler.separates_elements,
             zero_exclusive_buffers=settings.exclusive_buffers_per_channel == 0,
             buffer_size=UNLIMITED_SIZE if debloat is None else debloat.starting_bytes,
             trace=full,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.sim.handles import VirtualTimer
 from flowsim.sim.origin import Origin
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DueEvents:
     """Queues of due timers: one queue for each origin, first in, first out.
 

@@ -7,6 +7,8 @@ from contextvars import Context
 from itertools import count
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.sim.due_events import DueEvents
 from flowsim.sim.handles import VirtualTimer
 from flowsim.sim.origin import DRAWN, Drawn, OptionKey, Origin
@@ -74,8 +76,8 @@ class ExploringPolicy(FifoPolicy):
     """Leaves the order of events to ``source``. Work costs nothing, so that only the choices decide the order."""
 
     __slots__ = ("source",)
-    name = "explored"
-    chooses_events = True
+    name: ClassVar[str] = "explored"
+    chooses_events: ClassVar[bool] = True
 
     def __init__(self, source: ChoiceSource) -> None:
         self.source = source
@@ -101,6 +103,7 @@ class EventsOfSteps(DueEvents):
         super().add(timer, origin)
 
 
+@mypyc_attr(native_class=False)
 class ExploringLoop(VirtualTimeLoop):
     """All tasks run until they wait; then one event happens, which the source of choices decides.
 
@@ -109,7 +112,8 @@ class ExploringLoop(VirtualTimeLoop):
     of channels, arrive at once.
     """
 
-    explores_arrivals = separates_elements = True
+    explores_arrivals = True
+    separates_elements = True
 
     turns_are_steps: ClassVar = False
     """True if it is a choice which task runs; otherwise all tasks run until they wait."""

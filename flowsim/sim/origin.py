@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
+from mypy_extensions import mypyc_attr
+
 What = Literal[
     "arrive",
     "read",
@@ -36,6 +38,7 @@ OptionKey = tuple[What | int, ...]
 """What the event of an option is: its kind and numbers that are the same in every run of the job."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Origin:
     """The origin of events (``Scheduler.call_at_ns``), and their name among the options of a choice.
 

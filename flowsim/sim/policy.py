@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+from mypy_extensions import mypyc_attr
 
 from flowsim.errors import BadInput
 from flowsim.sim.origin import OptionKey
@@ -46,12 +48,13 @@ class SchedulingPolicy(Protocol):
         """Returns the parameters of this policy without the seed, as plain values for a manifest."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FifoPolicy:
     """The first actor that became ready runs first, at the nominal cost; events of one time in order of creation."""
 
     __slots__ = ()
-    name = "fifo"
-    chooses_events = False
+    name: ClassVar[str] = "fifo"
+    chooses_events: ClassVar[bool] = False
 
     def choose(self, ready: Sequence[int]) -> int:
         return 0
@@ -66,6 +69,7 @@ class FifoPolicy:
         return {"policy": self.name}
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class SeededRandomPolicy:
     """Chooses uniformly at random, also among events, and scales each batch's cost by a uniform random factor.
 
@@ -74,8 +78,8 @@ class SeededRandomPolicy:
     """
 
     __slots__ = ("_choices", "_cost_factor", "_costs", "_streams")
-    name = "random"
-    chooses_events = True
+    name: ClassVar[str] = "random"
+    chooses_events: ClassVar[bool] = True
 
     def __init__(self, streams: RandomStreams, cost_factor: tuple[float, float] = (0.0, 2.0)) -> None:
         low, high = cost_factor
@@ -111,7 +115,7 @@ class ScriptedPolicy:
     """
 
     __slots__ = ("_choices", "_costs", "_next")
-    name = "scripted"
+    name: ClassVar[str] = "scripted"
 
     def __init__(self, choices: Sequence[int], costs: SchedulingPolicy | None = None) -> None:
         self._choices = tuple(choices)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.sim.exploring_loop import START, TIME, ExploringLoop, ExploringPolicy, Option
 from flowsim.sim.origin import Origin
 
@@ -25,6 +27,7 @@ class _Options(dict[Origin | int, Option]):
         return option
 
 
+@mypyc_attr(native_class=False)
 class RuntimeLoop(ExploringLoop):
     """Each step is one turn of a task, one event, or the clock's way to the next timer.
 

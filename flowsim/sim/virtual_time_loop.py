@@ -13,6 +13,8 @@ from functools import partial
 from itertools import islice, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import Deadlock, VirtualClockRefusal
 from flowsim.sim.asyncio_services import AsyncioServices
 from flowsim.sim.choices import Choices
@@ -31,13 +33,14 @@ from flowsim.sim.unexplored import Unexplored
 START_NS: Final = 1_000_000_000
 """Virtual time starts at one second: Flink treats a clock of 0 as "not started" (rule 0.5)."""
 
-_LIVELOCK_CALLBACKS: Final = 10_000_000
+_LIVELOCK_CALLBACKS = 10_000_000
 _UNLIMITED: Final = sys.maxsize
 
 _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
 
 
+@mypyc_attr(native_class=False)
 class VirtualTimeLoop(Unexplored, AsyncioServices):
     """Runs asyncio programs and actors in virtual time; a ``Scheduler``.
 

@@ -126,11 +126,12 @@ class ElementDecoder:
     @property
     def unconsumed(self) -> bytes:
         """The bytes after the last returned element."""
-        return bytes(self._slice[self._position() :])
+        position = self._position()
+        return bytes(self._slice[position:])
 
     def take_tail(self) -> bytes:
         """Returns the bytes after the last returned element and empties the decoder."""
-        tail = bytes(self._slice[self._position() :])
+        tail = self.unconsumed
         self._clear()
         return tail
 

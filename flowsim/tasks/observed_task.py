@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
@@ -17,6 +19,7 @@ from flowsim.tasks.task_state import TaskState
 from flowsim.tasks.time_buckets import TimeBuckets
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ObservedTask:
     """The state of a task and its figures, which it records once at its end."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
-from typing import Protocol
+from typing import ClassVar, Protocol
+
+from mypy_extensions import mypyc_attr
 
 from flowsim.errors import EndlessTimers, InvariantViolation
 from flowsim.facts.kinds import ActionKind, LifeEvent
@@ -49,6 +51,7 @@ class TaskComponents(Protocol):
     def create_batches(self, task: StreamTask) -> Batches: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StreamTask(ObservedTask):
     """Runs one operator chain: a mailbox loop in an actor's greenlet. Flink: StreamTask.
 
@@ -57,7 +60,7 @@ class StreamTask(ObservedTask):
     ``Batches``.
     """
 
-    measures_busy_time = True
+    measures_busy_time: ClassVar[bool] = True
     """True if the task's busy time, outside waits for input and output, is meaningful (rule 13.1)."""
 
     def __init__(
@@ -150,8 +153,6 @@ class StreamTask(ObservedTask):
         return operator.create_context(
             self.clock, self.trace, self.cancellation, self.async_calls, self.fail_externally, self.operator_events.send
         )
-
-    # Life cycle.
 
     def _run(self) -> None:
         """Runs the life cycle of the task, as the body of the actor."""
@@ -308,9 +309,8 @@ class StreamTask(ObservedTask):
         if full:
             suspension = self.mailbox_processor.suspend_default_action(self.times.soft)
             self._output.when_available(suspension.resume)
-            self.batches.waiting_for = "a free output buffer of " + ", ".join(
-                f"channels {w.first_channel}.." for w in full
-            )
+            channels = ", ".join(f"channels {writer.first_channel}.." for writer in full)
+            self.batches.waiting_for = f"a free output buffer of {channels}"
         elif not self.input.is_available:
             suspension = self.mailbox_processor.suspend_default_action(self.times.idle)
             self.input.when_available(suspension.resume)

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from flowsim.network.buffers.buffer import DataType
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.errors import IllegalState

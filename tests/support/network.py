@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.connections.partition_request_client import CreditedChannel, PartitionRequestClient
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
@@ -22,10 +23,11 @@ class Recycled:
         self.segments.append(segment)
 
 
-class Returned:
+class Returned(NetworkBufferPool):
     """Network memory: how many exclusive buffers came back each time."""
 
     def __init__(self) -> None:
+        super().__init__(0, 0)
         self.counts: list[int] = []
 
     def return_reserved(self, segments: int) -> None:

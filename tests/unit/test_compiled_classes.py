@@ -56,6 +56,17 @@ def test_compiled_class_does_not_inherit_a_compiled_init() -> None:
     assert found == []
 
 
+def test_bounds_of_compiled_slices_call_nothing() -> None:
+    """mypyc evaluates the bounds of a slice twice if the sliced value is not a list, a tuple or a string."""
+    calls = [
+        f"{module}, line {node.lineno}"
+        for module in COMPILED
+        for node in ast.walk(ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text()))
+        if isinstance(node, ast.Slice) and any(isinstance(part, ast.Call | ast.NamedExpr) for part in ast.walk(node))
+    ]
+    assert calls == []
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -7,13 +7,12 @@ from typing import ClassVar, Final
 from flowsim.network.buffers.buffer import (
     BufferRecycler,
     BufferSlice,
-    DataType,
     EventBuffer,
     MemorySegment,
     NetworkBuffer,
-    data_type_of,
     wire_size,
 )
+from flowsim.network.buffers.data_type import DataType, data_type_of
 from flowsim.network.errors import IllegalArgument, IllegalState, OutOfBounds
 from flowsim.streamrecord.events import Event
 

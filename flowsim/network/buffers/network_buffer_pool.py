@@ -5,12 +5,15 @@ Segments are created on demand, so an idle pool uses no memory.
 
 from __future__ import annotations
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import MemorySegment
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
 from flowsim.network.errors import InsufficientNetworkBuffers
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class NetworkBufferPool:
     """All segments of one task manager, distributed to the local pools. Flink: NetworkBufferPool.
 

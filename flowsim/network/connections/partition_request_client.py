@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.network.connections.partition_request_queue import PartitionRequestQueue
 from flowsim.network.connections.wire import Message, Wire
 from flowsim.network.outbox import Outbox
@@ -21,6 +23,7 @@ class CreditedChannel(Protocol):
     def get_and_reset_unannounced_credit(self) -> int: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PartitionRequestClient:
     """The receiver's side of the connection of two tasks, shared by all their channels (rule 6.15).
 
@@ -129,6 +132,9 @@ class ResumeConsumption(ClientMessage):
 
     __slots__ = ()
 
+    def __init__(self, client: PartitionRequestClient, channel_id: int) -> None:
+        super().__init__(client, channel_id)
+
     def arrive(self) -> None:
         self._client.queue.resume_consumption(self._channel_id)
 
@@ -137,6 +143,9 @@ class AcknowledgeAllDataProcessed(ClientMessage):
     """Reports that all records were processed. Flink: NettyMessage.AckAllUserRecordsProcessed."""
 
     __slots__ = ()
+
+    def __init__(self, client: PartitionRequestClient, channel_id: int) -> None:
+        super().__init__(client, channel_id)
 
     def arrive(self) -> None:
         self._client.queue.acknowledge_all_records_processed(self._channel_id)

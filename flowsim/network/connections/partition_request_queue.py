@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.network.connections.view_reader import BufferResponse, CreditBasedSequenceNumberingViewReader
 from flowsim.network.outbox import Outbox
 
@@ -22,6 +24,7 @@ class Transport(Protocol):
         """Sends a backlog announcement to ``reader.receiver`` (rule 6.13)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PartitionRequestQueue:
     """The sender's side of the connection of two tasks. Flink: PartitionRequestQueue.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType, buffer_kind
+from flowsim.network.buffers.data_type import DataType, buffer_kind
 from flowsim.network.partitions.result_subpartition import UNCONNECTED, Buffer, ResultSubpartition, SubpartitionView
 
 
@@ -42,6 +44,7 @@ class BufferResponse(NamedTuple):
     more_available: bool
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CreditBasedSequenceNumberingViewReader:
     """Reads one subpartition for one remote channel. Flink: CreditBasedSequenceNumberingViewReader.
 

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Set
 from typing import Final, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.quantities import count_text
 from flowsim.sim.origin import Origin, What
 from flowsim.sim.scheduler import Timer
@@ -28,6 +30,7 @@ class TimerService(Protocol):
     def call_at_ns(self, when_ns: int, callback: Callable[[], None], *, origin: Origin | None = None) -> Timer: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Message:
     """A message in flight; if the run ends before its arrival, ``drop`` is called instead of ``arrive``."""
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import BufferRecycler, DataType, MemorySegment
+from flowsim.network.buffers.buffer import BufferRecycler, MemorySegment
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.channel_state_persister import ChannelStatePersister
@@ -23,12 +26,15 @@ class ReceivedBuffer:
     __slots__ = ("payload", "_segment", "_recycler")
 
     event: None = None
-    data_type = DataType.DATA_BUFFER
 
     def __init__(self, payload: bytes, segment: MemorySegment, recycler: BufferRecycler) -> None:
         self.payload = payload
         self._segment = segment
         self._recycler = recycler
+
+    @property
+    def data_type(self) -> DataType:
+        return DataType.DATA_BUFFER
 
     def recycle(self) -> None:
         self._recycler.recycle(self._segment)
@@ -62,6 +68,7 @@ class ChannelGate(Protocol):
     def notify_priority_event_force(self, channel: InputChannel) -> None: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class InputChannel:
     """One channel of a gate. Flink: InputChannel.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import BufferSide
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType, buffer_kind
+from flowsim.network.buffers.data_type import DataType, buffer_kind
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import BufferAndAvailability, ChannelGate, InputChannel
 from flowsim.network.outbox import Outbox

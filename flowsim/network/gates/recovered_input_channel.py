@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from flowsim.facts.schema import RECOVERED_FIRST
-from flowsim.network.buffers.buffer import FREEING, DataType, EventBuffer, MemorySegment
+from flowsim.network.buffers.buffer import FREEING, EventBuffer, MemorySegment
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import (
     BufferAndAvailability,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import islice
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType, EventBuffer, MemorySegment, buffer_kind
+from flowsim.network.buffers.buffer import EventBuffer, MemorySegment
+from flowsim.network.buffers.data_type import DataType, buffer_kind
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.errors import IllegalState
@@ -26,6 +29,7 @@ from flowsim.streamrecord.checkpoint_exception import CheckpointException, Check
 from flowsim.streamrecord.events import CheckpointBarrier, Event, EventAnnouncement
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RemoteInputChannel(InputChannel):
     """A channel with credits (rules 6.2 to 6.14). Flink: RemoteInputChannel.
 

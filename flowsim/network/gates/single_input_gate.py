@@ -8,7 +8,8 @@ from typing import Protocol
 from flowsim.errors import InvariantViolation
 from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType, wire_size
+from flowsim.network.buffers.buffer import wire_size
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.channel_state_writer import ChannelStateWriter
 from flowsim.network.errors import InputGateClosed

@@ -8,7 +8,8 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.channel_state_writer import ChannelStateWriter
 from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition, BoundedData
-from flowsim.network.partitions.result_partition import PartitionOwner, ResultPartition, SubpartitionConnector
+from flowsim.network.partitions.partition_owner import PartitionOwner, SubpartitionConnector
+from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import ResultSubpartition
 
 
@@ -22,7 +23,8 @@ class BlockingResultPartition(ResultPartition):
     ``connector`` is called for every subpartition at the end of ``finish``. It connects the reader with ``view =
     subpartition.create_read_view(...)``; the reader must then poll ``view`` without a notification, because no data
     arrives later. ``release`` removes the file when all readers have released their views; ``discard`` removes it at
-    once. Every end of a job must call one of the two. ``file`` must not exist; the first buffer creates it.
+    once. Every end of a job must call one of the two. ``file`` must not exist; the first buffer creates it. A flush
+    finishes the open buffers and spills them.
     """
 
     __slots__ = ("_data",)
@@ -38,7 +40,15 @@ class BlockingResultPartition(ResultPartition):
         trace: TaskTrace | None = None,
         first_channel: int = 0,
     ) -> None:
-        super().__init__(subpartitions, pool, owner, connector=connector, trace=trace, first_channel=first_channel)
+        super().__init__(
+            subpartitions,
+            pool,
+            owner,
+            connector=connector,
+            finishes_at_flush=True,
+            trace=trace,
+            first_channel=first_channel,
+        )
         self._data = BoundedData(file)
 
     def _create_subpartition(self, index: int) -> ResultSubpartition:
@@ -52,18 +62,6 @@ class BlockingResultPartition(ResultPartition):
 
     def await_all_data_processed(self) -> None:
         """Does nothing: the partition is read after its task has ended."""
-
-    def flush(self, index: int) -> None:
-        """Finishes the open buffers of the subpartition and spills them."""
-        self._finish_broadcast()
-        self._finish_unicast_of(index)
-        super().flush(index)
-
-    def flush_all(self) -> None:
-        """Finishes all open buffers and spills them."""
-        self._finish_broadcast()
-        self._finish_all_unicast()
-        super().flush_all()
 
     def finish(self) -> None:
         """Finishes the partition; from now on it can be read."""

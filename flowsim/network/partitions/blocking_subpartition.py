@@ -12,16 +12,9 @@ from typing import Final, NamedTuple, Protocol
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import (
-    FREEING,
-    BufferSlice,
-    DataType,
-    EventBuffer,
-    MemorySegment,
-    NetworkBuffer,
-    wire_size,
-)
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, EventBuffer, MemorySegment, NetworkBuffer, wire_size
 from flowsim.network.buffers.buffer_builder import EventConsumer
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.result_subpartition import (
     REFUSED,

@@ -7,8 +7,9 @@ from itertools import islice
 
 from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType, buffer_kind, wire_size
+from flowsim.network.buffers.buffer import wire_size
 from flowsim.network.buffers.buffer_builder import EventConsumer
+from flowsim.network.buffers.data_type import DataType, buffer_kind
 from flowsim.network.channel_state_writer import NO_OP, ChannelStateWriter
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalArgument, IllegalState

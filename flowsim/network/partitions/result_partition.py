@@ -5,38 +5,24 @@ Flink: ResultPartition, BufferWritingResultPartition, PipelinedResultPartition (
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.channel_state_writer import ChannelStateWriter
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
+from flowsim.network.partitions.partition_owner import PartitionOwner, SubpartitionConnector
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition, QueueLength
 from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, ResultSubpartition
 from flowsim.streamrecord.events import EndOfData, Event, StopMode
-
-
-class PartitionOwner(Protocol):
-    """The task that writes to a partition; a Protocol, because the network does not import the tasks."""
-
-    def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Blocks the task until ``pool`` may have a segment again (rule 5.42)."""
-
-
-class SubpartitionConnector(Protocol):
-    """Connects the channels of the consumers; a Protocol, because the cluster, which implements it, is not imported."""
-
-    def on_subpartition_created(self, subpartition: ResultSubpartition) -> None:
-        """Called when ``subpartition`` can be read for the first time."""
 
 
 class ResultPartition:
     """Writes bytes to buffers in subpartitions. Flink: PipelinedResultPartition.
 
     ``owner`` waits if a record needs a buffer and the pool has none (rule 5.42). ``connector`` connects each readable
-    subpartition. ``buffer_size`` is the buffer size in bytes until a reader requests another size. ``trace`` records
+    subpartition. ``finishes_at_flush``: a flush finishes the open buffers, so that a reader takes elements apart that one
+    buffer would have. ``buffer_size`` is the buffer size in bytes until a reader requests another size. ``trace`` records
     queued buffers as facts of channels ``first_channel`` and following. Invariants: the bytes polled from a
     subpartition are those emitted to it, without gap or duplicate (I5.a); unicast builders and the broadcast builder
     are never open together (rule 5.12).
@@ -56,6 +42,7 @@ class ResultPartition:
         "bytes_out",
         "finished",
         "_end_of_data_sent",
+        "_finishes_at_flush",
         "_zero_exclusive",
         "_buffer_size",
         "_trace",
@@ -73,6 +60,7 @@ class ResultPartition:
         owner: PartitionOwner,
         *,
         connector: SubpartitionConnector | None = None,
+        finishes_at_flush: bool = False,
         zero_exclusive_buffers: bool = False,
         buffer_size: int = UNLIMITED_SIZE,
         trace: TaskTrace | None = None,
@@ -92,6 +80,7 @@ class ResultPartition:
         self.bytes_out = 0
         self.finished = False
         self._end_of_data_sent = False
+        self._finishes_at_flush = finishes_at_flush
         self._zero_exclusive = zero_exclusive_buffers
         self._buffer_size = buffer_size
         self._trace = trace
@@ -115,7 +104,8 @@ class ResultPartition:
         rest = memoryview(payload)
         while rest:
             builder = self._request_builder(index)
-            rest = rest[builder.append_and_commit(rest) :]
+            taken = builder.append_and_commit(rest)
+            rest = rest[taken:]
             builder.finish()
             self.subpartition(index).add(builder.create_consumer_from_beginning())
             builder.close()
@@ -272,11 +262,17 @@ class ResultPartition:
                 self.unicast[index] = None
 
     def flush(self, index: int) -> None:
+        if self._finishes_at_flush:
+            self._finish_broadcast()
+            self._finish_unicast_of(index)
         subpartition = self._subpartitions[index]
         if subpartition is not None:
             subpartition.flush()
 
     def flush_all(self) -> None:
+        if self._finishes_at_flush:
+            self._finish_broadcast()
+            self._finish_all_unicast()
         for subpartition in self._subpartitions:
             if subpartition is not None:
                 subpartition.flush()
@@ -319,7 +315,8 @@ class ResultPartition:
     def _append(self, builder: BufferBuilder, rest: memoryview) -> memoryview:
         """Writes the bytes that fit; returns the remaining bytes."""
         self._enlarge_rather_than_block(builder, len(builder.data) + len(rest))
-        return rest[builder.append_and_commit(rest) :]
+        taken = builder.append_and_commit(rest)
+        return rest[taken:]
 
     def _enlarge_rather_than_block(self, builder: BufferBuilder, size: int) -> None:
         """Enlarges a trimmed buffer to ``size`` bytes plus one if the pool has no other buffer (rule 5.17)."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, Protocol
 
-from flowsim.network.buffers.buffer import BufferSlice, DataType, EventBuffer
+from flowsim.network.buffers.buffer import BufferSlice, EventBuffer
 from flowsim.network.buffers.buffer_builder import BufferConsumer, EventConsumer
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.errors import IllegalState
 from flowsim.streamrecord.events import Event
 

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.channels import CreditLosingQueue
-from flowsim.network.buffers.buffer import FREEING, BufferSlice, DataType, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.connections.view_reader import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowsim.network.buffers.buffer import DataType, data_type_of
+from flowsim.network.buffers.data_type import DataType, data_type_of
 from flowsim.network.partitions.result_subpartition import BufferAndBacklog
 from flowsim.streamrecord.events import Event
 

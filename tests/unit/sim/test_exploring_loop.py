@@ -16,7 +16,9 @@ THREAD = Origin("timer", 1, 0)
 
 
 class End(Origin):
-    brings_end = True
+    @property
+    def brings_end(self) -> bool:
+        return True
 
 
 class Asked(Recorded):

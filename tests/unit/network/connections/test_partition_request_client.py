@@ -23,6 +23,7 @@ from flowsim.streamrecord.events import CheckpointBarrier
 from tests.support.barriers import ALIGNED
 from tests.support.network import Channels, Returned
 from tests.support.operators.receiving import data
+from tests.support.pure import in_pure_python
 
 EXCLUSIVE = 2
 UPSTREAM = [
@@ -96,9 +97,6 @@ def calls_of(action: Callable[[], None]) -> list[str]:
     def profile(frame: FrameType, event: str, function: object) -> None:
         if event == "call" and "flowsim/network" in frame.f_code.co_filename.replace("\\", "/"):
             called.append(frame.f_code.co_qualname)
-        owner = getattr(function, "__objclass__", None) or type(getattr(function, "__self__", None))
-        if event == "c_call" and owner.__module__.startswith("flowsim.network"):  # a method of a compiled class
-            called.append(f"{owner.__name__}.{getattr(function, '__name__', '')}")
 
     sys.setprofile(profile)
     try:
@@ -113,6 +111,7 @@ def until_queued(called: list[str]) -> list[str]:
     return called[: called.index(ARRIVAL[-1]) + 1]
 
 
+@in_pure_python
 def test_credit_takes_nine_calls_from_recycled_buffer_to_sender_queue() -> None:
     """As docs/architecture.md lists them."""
     connection = Connection()
@@ -121,6 +120,7 @@ def test_credit_takes_nine_calls_from_recycled_buffer_to_sender_queue() -> None:
     assert len(called) == 9
 
 
+@in_pure_python
 def test_credit_of_running_batch_is_sent_at_its_end() -> None:
     """Decision D4: each outbox holds it once."""
     connection = Connection()
@@ -133,6 +133,7 @@ def test_credit_of_running_batch_is_sent_at_its_end() -> None:
     assert published[:3] == ["Outbox.publish", "CreditBasedSequenceNumberingViewReader.publish", ARRIVAL[-1]]
 
 
+@in_pure_python
 def test_credit_over_wire_takes_three_more_calls() -> None:
     connection = Connection(timed=True)
     assert calls_of(connection.receive().recycle) == [*UPSTREAM, *SEND, "Wire.send"]

@@ -76,10 +76,9 @@ class Named(Message):
 
 
 class NamedBuffer(Named):
-    occupies_wire = True
-
     def __init__(self, log: Log, name: str, size: int, then: Callable[[], None]) -> None:
         super().__init__(log, name, size)
+        self.occupies_wire = True
         self.then = then
 
     def on_written(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import InvariantViolation
-from flowsim.network.buffers.buffer import DataType, EventBuffer
+from flowsim.network.buffers.buffer import EventBuffer
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.network.buffers.buffer import DataType
+from flowsim.network.buffers.data_type import DataType
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.errors import IllegalState

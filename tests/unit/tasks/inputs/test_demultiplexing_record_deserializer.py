@@ -45,9 +45,9 @@ def deserializer() -> DemultiplexingRecordDeserializer:
 
 def received(demultiplexer: DemultiplexingRecordDeserializer, old: SubtaskConnectionDescriptor, data: bytes) -> Any:
     """The elements of one buffer of an old channel, which is recycled once."""
-    part: Any = Part(data)
+    part = Part(data)
     demultiplexer.select(channel(0), old)
-    demultiplexer.set_next_buffer(channel(0), part)
+    demultiplexer.set_next_buffer(channel(0), part.buffer)
     found: list[Element] = list(demultiplexer.elements)
     demultiplexer.end_buffer()
     assert part.recycled == 1
@@ -89,7 +89,7 @@ def test_an_old_channel_that_is_not_mapped_is_refused() -> None:
 
 def test_data_of_an_unknown_old_channel_is_refused() -> None:
     with pytest.raises(IllegalState, match=r"the old channel .* is not known"):
-        deserializer().set_next_buffer(channel(0), Part(b""))  # type: ignore[arg-type]
+        deserializer().set_next_buffer(channel(0), Part(b"").buffer)
 
 
 def test_a_checkpoint_during_recovery_is_refused() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from flowsim.network.gates.input_channel import InputChannel
+from flowsim.network.buffers.buffer import MemorySegment
+from flowsim.network.gates.input_channel import InputChannel, ReceivedBuffer
 from flowsim.streamrecord.codec import CutElement
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.values.encoding import encode_record
@@ -18,14 +18,14 @@ RECORDS: list[tuple[int, object]] = [
 ]  # fmt: skip
 
 
-@dataclass
 class Part:
-    """A buffer, which counts how often it is recycled."""
+    """A buffer, and how often it is recycled."""
 
-    payload: bytes
-    recycled: int = 0
+    def __init__(self, payload: bytes) -> None:
+        self.buffer = ReceivedBuffer(payload, MemorySegment(0), self)
+        self.recycled = 0
 
-    def recycle(self) -> None:
+    def recycle(self, segment: MemorySegment) -> None:
         self.recycled += 1
 
 
@@ -38,9 +38,9 @@ def parts_of(encoded: bytes, size: int) -> list[Part]:
     return [Part(encoded[start : start + size]) for start in range(0, len(encoded), size)]
 
 
-def received(deserializer: RecordDeserializer, channel: InputChannel, part: Any) -> list[tuple[object, ...]]:
+def received(deserializer: RecordDeserializer, channel: InputChannel, part: Part) -> list[tuple[object, ...]]:
     """The elements of one buffer; the buffer is recycled at the latest after them."""
-    deserializer.set_next_buffer(channel, part)
+    deserializer.set_next_buffer(channel, part.buffer)
     elements = []
     for element in deserializer.elements:
         elements.append(element)

@@ -11,7 +11,6 @@ import signal
 import sys
 from types import FrameType
 
-from flowsim.dataclass_methods import use_shared_methods
 from flowsim.sim.signal_handler import LIKE_CTRL_C
 
 _INTERRUPTED = 130
@@ -28,7 +27,6 @@ def main() -> None:
         signal.signal(number, _quit)
     # Imports create much that stays: the search for garbage leaves it out, now and later.
     gc.disable()
-    use_shared_methods()
     from flowsim.cli.main import load_called
     from flowsim.cli.main import main as command_line
 

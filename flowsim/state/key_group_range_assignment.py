@@ -21,6 +21,8 @@ DEFAULT_LOWER_BOUND_MAX_PARALLELISM: Final = 1 << 7
 """The smallest derived max parallelism if none is set (rule 1.21)."""
 
 _WORD: Final = 0xFFFFFFFF
+MOST_REMEMBERED: Final = 100_000
+"""The number of keys up to which key groups and subpartitions are remembered."""
 _SHORT: Final = 2**61
 """The compiled form keeps whole numbers below it in a machine word."""
 
@@ -69,15 +71,15 @@ def assign_to_key_group(key: object, max_parallelism: int, key_type: str | TypeI
     121
     """
     # Most new keys are whole numbers, whose hash takes a hundredth of the time of key_hash.
-    if type(key) is int and isinstance(key, int) and -_SHORT < key < _SHORT and is_hash_of_longs(key_type):
+    if (
+        type(key) is int
+        and isinstance(key, int)
+        and -_SHORT < key < _SHORT
+        and (key_type is None or key_type == "LONG")
+    ):
         number: i64 = key
         return murmur_hash(number ^ (number >> 32)) % max_parallelism
     return murmur_hash(key_hash(key, key_type)) % max_parallelism
-
-
-def is_hash_of_longs(key_type: str | TypeInformation | None) -> bool:
-    """Returns True if whole numbers hash as Long: computing their key group takes no longer than finding it in a dict."""
-    return key_type is None or key_type == "LONG"
 
 
 def compute_operator_index_for_key_group(max_parallelism: int, parallelism: int, key_group: int) -> int:

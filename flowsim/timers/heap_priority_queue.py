@@ -11,16 +11,13 @@ from typing import Final
 from mypy_extensions import mypyc_attr
 
 from flowsim.errors import InvariantViolation
+from flowsim.state.key_group_range_assignment import MOST_REMEMBERED
 from flowsim.timers.internal_timer import NOT_IN_QUEUE, InternalTimer
 from flowsim.timers.key_groups import KeyGroups
 from flowsim.units import MAX_WATERMARK
 from flowsim.values.java_hash_map import capacity_after, in_order_of_bins
 
 _BEFORE_ALL: Final[InternalTimer] = InternalTimer(-(2**64), None, None, None)
-
-
-_MOST_REMEMBERED: Final = 100_000
-"""Maximum number of keys whose key group is cached."""
 
 
 class _KeyGroupSet:
@@ -51,7 +48,7 @@ class HeapPriorityQueueSet:
         self._key_groups = key_groups if key_groups is not None else KeyGroups()
         self._sets: dict[int, _KeyGroupSet] = {}
         self._group_of: dict[object, int] = {}
-        """The key groups of keys that are no longs."""
+        """The key groups of the keys seen last, by ``key_id``."""
 
     def __len__(self) -> int:
         return len(self._heap) - 1
@@ -75,12 +72,8 @@ class HeapPriorityQueueSet:
 
     def _set_for(self, timer: InternalTimer) -> _KeyGroupSet:
         """Returns the set of the timer's key group, and stores the key group in the timer."""
-        groups, key = self._key_groups, timer.key
-        if type(key) is int and groups.hashes_longs:
-            group = groups.of(key)
-        else:
-            known = self._group_of.get(timer.key_id)
-            group = known if known is not None else self._find_group(timer)
+        known = self._group_of.get(timer.key_id)
+        group = known if known is not None else self._find_group(timer)
         timer.key_group = group
         group_set = self._sets.get(group)
         if group_set is None:
@@ -88,7 +81,7 @@ class HeapPriorityQueueSet:
         return group_set
 
     def _find_group(self, timer: InternalTimer) -> int:
-        if len(self._group_of) >= _MOST_REMEMBERED:
+        if len(self._group_of) >= MOST_REMEMBERED:
             self._group_of.clear()
         group = self._group_of[timer.key_id] = self._key_groups.of(timer.key)
         return group

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.state.key_group_range import KeyGroupRange
-from flowsim.state.key_group_range_assignment import assign_to_key_group, is_hash_of_longs
+from flowsim.state.key_group_range_assignment import assign_to_key_group
 from flowsim.state.state_table import namespace_hash
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.values.java_hash_code import key_hash
@@ -21,7 +21,7 @@ _ALL_IN_ONE: Final = KeyGroupRange(0, 0)
 class KeyGroups:
     """The key groups of one operator subtask; by default a single key group."""
 
-    __slots__ = ("range", "max_parallelism", "key_type", "hashes_longs")
+    __slots__ = ("range", "max_parallelism", "key_type")
 
     def __init__(
         self,
@@ -32,8 +32,6 @@ class KeyGroups:
         self.range: KeyGroupRange = key_group_range
         self.max_parallelism: int = max_parallelism
         self.key_type: str | None = key_type
-        self.hashes_longs: bool = is_hash_of_longs(key_type)
-        """True if the key group of a whole number need not be remembered."""
 
     def of(self, key: object) -> int:
         return assign_to_key_group(key, self.max_parallelism, self.key_type) if self.max_parallelism > 1 else 0

@@ -13,9 +13,9 @@ from mypy_extensions import mypyc_attr
 
 from flowsim.errors import NullKey
 from flowsim.state.key_group_range_assignment import (
+    MOST_REMEMBERED,
     assign_to_key_group,
     compute_operator_index_for_key_group,
-    is_hash_of_longs,
 )
 from flowsim.state.redistribution.subtask_state_mapper import SubtaskStateMapper
 from flowsim.values.java_hash_code import java_hash
@@ -157,7 +157,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
     ``max_parallelism`` is the *target's* number of key groups (rule 1.23).
     """
 
-    __slots__ = ("key_selector", "key_type", "max_parallelism", "target", "routes", "identities", "_hashes_longs")
+    __slots__ = ("key_selector", "key_type", "max_parallelism", "target", "routes", "identities")
     name: ClassVar[str] = "HASH"
     downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.RANGE
 
@@ -165,21 +165,18 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         super().__init__(channels)
         self.key_selector = key_selector
         self.key_type = key_type
-        self._hashes_longs = is_hash_of_longs(key_type)
         self.max_parallelism = max_parallelism
         self.target: str = ""
         """The operator whose key it is, for errors; set by the network."""
         self.routes: dict[object, int] = {}
-        """Subpartition by ``state_key(key)``: murmur over a Java hash takes ten times as long as a dict lookup, except that
-        of a long, which is not in this dict."""
+        """Subpartition by ``state_key(key)``: murmur over a Java hash takes ten times as long as a dict lookup. Only so many
+        whole numbers are in it, because theirs takes little time."""
         self.identities: dict[object, tuple[int, int, int]] = {}
         """(subpartition, Java hash, fingerprint) by ``state_key(key)``; filled only while recording."""
 
     def select_channel(self, value: Value) -> int:
         key = self.key_selector(value)
         kind = type(key)
-        if kind is int and self._hashes_longs:
-            return self.route(key, key, value)
         index = key if kind is str or kind is int else state_key(key)
         subpartition = self.routes.get(index)
         return subpartition if subpartition is not None else self.route(index, key, value)
@@ -192,7 +189,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
             error.target, error.key_selector, error.value = self.target, self.key_selector, value
             raise
         subpartition = compute_operator_index_for_key_group(self.max_parallelism, self.channels, group)
-        if not (self._hashes_longs and type(key) is int):
+        if type(key) is not int or len(self.routes) < MOST_REMEMBERED:
             self.routes[index] = subpartition
         return subpartition
 

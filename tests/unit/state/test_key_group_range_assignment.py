@@ -8,6 +8,7 @@ from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.key_group_range_assignment import (
+    MOST_REMEMBERED,
     assign_to_key_group,
     compute_default_max_parallelism,
     compute_key_group_range_for_operator_index,
@@ -46,14 +47,14 @@ def test_key_group_of_a_whole_number_is_that_of_its_java_hash(key: int, key_type
     assert assign_to_key_group(key, 128, key_type) == murmur_hash(key_hash(key, key_type)) % 128
 
 
-def test_partitioner_remembers_keys_that_take_long_to_hash_and_no_longs() -> None:
+def test_partitioner_remembers_so_many_whole_numbers_and_all_other_keys() -> None:
     by_value = KeyGroupStreamPartitioner(4, lambda value: value, None, 128)
-    routed = [by_value.select_channel(key) for key in (7, "user-1", True)]
-    assert routed == [3, 3, 2]
-    assert list(by_value.routes) == ["user-1", (bool, True)]
-    declared = KeyGroupStreamPartitioner(4, lambda value: value, "INT", 128)
-    assert [declared.select_channel(key) for key in (42, 42)] == [0, 0]
-    assert list(declared.routes) == [42]
+    assert [by_value.select_channel(key) for key in (7, "user-1", True)] == [3, 3, 2]
+    assert list(by_value.routes) == [7, "user-1", (bool, True)]
+    for key in range(MOST_REMEMBERED + 10):
+        by_value.select_channel(key)
+    by_value.select_channel("user-2")
+    assert (len(by_value.routes), "user-2" in by_value.routes) == (MOST_REMEMBERED + 1, True)
 
 
 def test_key_none_is_refused() -> None:
